@@ -1,0 +1,77 @@
+// One interface to whatever runs a kernel: allocate with guards, launch, read back.
+// Two implementations: the PTX executor (executor_device.h), and CUDA through the driver API opened at run time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/ptx/ptx.h"
+
+namespace moe4::gpu {
+
+struct BufferId {
+  std::uint32_t index = 0;
+};
+
+// A kernel argument: a buffer's address, or a scalar of 4 or 8 bytes.
+struct Argument {
+  enum class Kind { kBuffer, kU32, kU64, kF32 };
+  Kind kind = Kind::kU32;
+  BufferId buffer;
+  std::uint64_t bits = 0;
+};
+
+struct KernelLaunch {
+  std::string_view ptx;    // the module's text; a device may memoise what it makes of it
+  std::string module_name;
+  std::string entry;
+  ptx::Dim3 grid;
+  ptx::Dim3 block;
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::vector<Argument> arguments;
+};
+
+// What one launch came to. error: it could not run. findings: it ran and the device saw something wrong.
+struct LaunchOutcome {
+  std::optional<std::string> error;
+  bool unsupported = false;  // error is about what this device cannot do, not about the kernel
+  std::vector<ptx::Finding> findings;
+  ptx::Counters counters;
+  bool completed = false;
+};
+
+struct LaunchSettings {
+  std::byte poison{0xFF};
+  std::optional<std::uint64_t> schedule;
+  bool checks = true;
+  int host_threads = 0;
+  std::uint64_t instruction_budget = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string_view name() const = 0;  // "executor", "cuda:0 NVIDIA H200"
+
+  // Buffers live until reset(). Inputs are borrowed where the device can, else copied.
+  virtual BufferId add_input(std::string name, std::span<const std::byte> host) = 0;
+  virtual BufferId add_output(std::string name, std::uint64_t bytes) = 0;
+  virtual void reset() = 0;
+
+  virtual LaunchOutcome launch(const KernelLaunch& launch, const LaunchSettings& settings) = 0;
+  virtual void read(BufferId buffer, std::span<std::byte> to) = 0;
+  // Per byte of an output buffer: written by the last launch? Empty where the device cannot tell.
+  virtual std::vector<bool> written(BufferId buffer) = 0;
+  // Whether every input still holds the bytes it was added with.
+  virtual bool inputs_unchanged() = 0;
+};
+
+std::unique_ptr<Device> make_executor_device();
+
+}  // namespace moe4::gpu

@@ -1,0 +1,51 @@
+// The judgement of one run of one case (docs/spec/verdict.md). No tolerance is ever set by a user.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "oracle/subject/subject.h"
+
+namespace moe4::oracle {
+
+enum class VerdictStatus { kPassed, kFailed, kMistrusted, kNotExact, kModel, kSkipped, kUnsupported, kCrashed, kTimeout };
+std::string_view name_of(VerdictStatus status);  // "PASSED", ...
+
+struct Mismatch {
+  std::int64_t token = 0, out = 0;
+  std::uint64_t expected_lo = 0, expected_hi = 0;  // encodings; equal where bits are due
+  std::uint64_t got = 0;
+  double ulps = 0;  // distance from the nearer end, in units of the output dtype
+};
+
+// Which (code, scale byte) pairs, shapes and routings could have changed a counted output (VER rules).
+struct Coverage {
+  std::bitset<16 * 256> pairs;   // code * 256 + scale byte
+  std::int64_t outputs = 0;      // counted outputs judged
+  void merge(const Coverage& other) {
+    pairs |= other.pairs;
+    outputs += other.outputs;
+  }
+};
+
+struct Verdict {
+  VerdictStatus status = VerdictStatus::kPassed;
+  std::string rule;      // "VER-3: bits equal the norm's (exact8)"
+  std::string reason;    // one line; empty when passed
+  std::int64_t outputs = 0, mismatched = 0, nan = 0, inf = 0, unwritten = 0;
+  std::vector<Mismatch> worst;       // at most 20, worst first
+  double singleton_share = 0;        // share of outputs whose bits were due
+  double max_ulp = 0;                // largest distance from the norm's bits, in ulp of the output dtype
+  std::optional<ExactProof> proof;
+  std::vector<DeviceFinding> findings;
+  Coverage coverage;
+};
+
+// Judges a run. The norm and the bounds are computed here from data and declaration.
+Verdict judge(const CaseData& data, const Declaration& declaration, const SubjectRun& run);
+
+}  // namespace moe4::oracle

@@ -1,0 +1,36 @@
+// What a subject says of itself: one JSON schema for our kernels, plug-ins, commands and PTX (docs/declaration.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oracle/case/case.h"
+#include "reference/bound/once.h"
+
+namespace moe4::oracle {
+
+struct Declaration {
+  std::string name;
+  std::string op = "expert_linear";
+  std::string weights = "mxfp4";
+  // What it accepts. Generators draw only this; a case outside is UNSUPPORTED.
+  std::vector<Dtype> dtypes, mixture_dtypes, shared_dtypes, ids_dtypes;
+  std::int64_t in_multiple = 32, in_max = std::int64_t{1} << 40;
+  std::int64_t out_multiple = 1, out_max = std::int64_t{1} << 40;
+  std::int64_t tokens_max = std::int64_t{1} << 40, experts_max = std::int64_t{1} << 40, top_k_max = std::int64_t{1} << 40;
+  // What it computes.
+  std::string profile;         // "once"; empty: undeclared
+  Arithmetic arithmetic;       // order, products, ftz
+  ZeroCompare zero = ZeroCompare::kAny;
+  bool nonfinite_ieee = true;  // "nonfinite": "ieee" or "unspecified"
+  bool deterministic = true;
+
+  // Nothing, or why this case is outside of what is accepted.
+  std::optional<std::string> refuses(const Case& c) const;
+};
+
+Result<Declaration> parse_declaration(std::string_view json);
+std::string to_json(const Declaration& declaration);
+
+}  // namespace moe4::oracle

@@ -1,0 +1,41 @@
+// Whatever is judged: the reference itself, a kernel on the executor, a recorded file.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oracle/case/case_data.h"
+#include "oracle/subject/declaration.h"
+
+namespace moe4::oracle {
+
+// Something that the device saw while the subject ran; makes a run red whatever its output.
+struct DeviceFinding {
+  std::string check;    // "shared-race", ...
+  std::string text;     // the whole report, both places
+};
+
+struct SubjectRun {
+  enum class Outcome { kRan, kUnsupported, kCrashed, kTimeout, kError };
+  Outcome outcome = Outcome::kRan;
+  std::string reason;             // for everything but kRan
+  Tensor output;                  // dtype and shape as the subject gave it
+  std::vector<bool> unwritten;    // per output element, where the subject can tell; else empty
+  bool inputs_unchanged = true;
+  std::vector<DeviceFinding> findings;
+  double seconds = 0;
+  std::uint64_t thread_instructions = 0;  // executor subjects
+};
+
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  virtual const Declaration& declaration() const = 0;
+  virtual SubjectRun run(const CaseData& data) = 0;
+};
+
+std::unique_ptr<Subject> make_reference_subject();
+std::unique_ptr<Subject> make_file_subject(std::string result_path, Declaration declaration);
+
+}  // namespace moe4::oracle
