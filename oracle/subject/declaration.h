@@ -1,4 +1,5 @@
-// What a subject says of itself: one JSON schema for our kernels, plug-ins, commands and PTX (docs/declaration.md).
+// What a subject says of itself: one JSON schema for our kernels, plug-ins, commands and PTX
+// (docs/declaration.md).
 #pragma once
 
 #include <string>
@@ -15,13 +16,17 @@ struct Declaration {
   std::string op = "expert_linear";
   std::string weights = "mxfp4";
   // What it accepts. Generators draw only this; a case outside is UNSUPPORTED.
+  // An empty shared_dtypes means: always the dtype of the tokens.
   std::vector<Dtype> dtypes, mixture_dtypes, shared_dtypes, ids_dtypes;
   std::int64_t in_multiple = 32, in_max = std::int64_t{1} << 40;
   std::int64_t out_multiple = 1, out_max = std::int64_t{1} << 40;
-  std::int64_t tokens_max = std::int64_t{1} << 40, experts_max = std::int64_t{1} << 40, top_k_max = std::int64_t{1} << 40;
+  std::int64_t tokens_max = std::int64_t{1} << 40, experts_max = std::int64_t{1} << 40,
+               top_k_max = std::int64_t{1} << 40;
+  Policy policy;            // the corner policies it follows; `zero` of it is not used
+  bool any_policy = false;  // it follows whatever policy a case names (the reference does)
   // What it computes.
-  std::string profile;         // "once"; empty: undeclared
-  Arithmetic arithmetic;       // order, products, ftz
+  std::string profile;    // "once"; empty: undeclared
+  Arithmetic arithmetic;  // order, products, ftz
   ZeroCompare zero = ZeroCompare::kAny;
   bool nonfinite_ieee = true;  // "nonfinite": "ieee" or "unspecified"
   bool deterministic = true;
@@ -30,7 +35,17 @@ struct Declaration {
   std::optional<std::string> refuses(const Case& c) const;
 };
 
+// The schema's version; a declaration of another version is refused.
+inline constexpr int kDeclarationSchema = 1;
+
+// Strict: an unknown, repeated, missing or ill-typed field is an Error that names it (and, when unknown, the
+// nearest known one). The values' meaning and defaults: docs/declaration.md.
 Result<Declaration> parse_declaration(std::string_view json);
+
+// Every field, defaults included; parse_declaration(to_json(d)) gives d again.
 std::string to_json(const Declaration& declaration);
+
+// The names of all fields, in the order in which to_json writes them.
+std::vector<std::string> declaration_fields();
 
 }  // namespace moe4::oracle

@@ -12,16 +12,16 @@ namespace moe4::oracle {
 
 // Something that the device saw while the subject ran; makes a run red whatever its output.
 struct DeviceFinding {
-  std::string check;    // "shared-race", ...
-  std::string text;     // the whole report, both places
+  std::string check;  // "shared-race", ...
+  std::string text;   // the whole report, both places
 };
 
 struct SubjectRun {
   enum class Outcome { kRan, kUnsupported, kCrashed, kTimeout, kError };
   Outcome outcome = Outcome::kRan;
-  std::string reason;             // for everything but kRan
-  Tensor output;                  // dtype and shape as the subject gave it
-  std::vector<bool> unwritten;    // per output element, where the subject can tell; else empty
+  std::string reason;           // for everything but kRan
+  Tensor output;                // dtype and shape as the subject gave it
+  std::vector<bool> unwritten;  // per output element, where the subject can tell; else empty
   bool inputs_unchanged = true;
   std::vector<DeviceFinding> findings;
   double seconds = 0;
