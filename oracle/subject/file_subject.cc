@@ -1,0 +1,39 @@
+#include "oracle/file/case_file.h"
+#include "oracle/subject/subject.h"
+
+namespace moe4::oracle {
+namespace {
+
+// A recorded result: the same output whatever the case, so the caller pairs it with the case it was recorded
+// for.
+class FileSubject : public Subject {
+ public:
+  FileSubject(std::string path, Declaration declaration)
+      : path_(std::move(path)), declaration_(std::move(declaration)) {}
+
+  const Declaration& declaration() const override { return declaration_; }
+
+  SubjectRun run(const CaseData&) override {
+    SubjectRun result;
+    Result<ResultFile> file = read_result(path_);
+    if (!file.ok()) {
+      result.outcome = SubjectRun::Outcome::kError;
+      result.reason = path_ + ": " + file.error().message();
+      return result;
+    }
+    result.output = std::move(file->output);
+    return result;
+  }
+
+ private:
+  std::string path_;
+  Declaration declaration_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> make_file_subject(std::string result_path, Declaration declaration) {
+  return std::make_unique<FileSubject>(std::move(result_path), std::move(declaration));
+}
+
+}  // namespace moe4::oracle

@@ -1,0 +1,37 @@
+// A registered kernel variant on the PTX executor, as a subject.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/launch/variant.h"
+#include "oracle/subject/subject.h"
+
+namespace moe4::oracle {
+
+struct ExecutorSettings {
+  std::uint64_t instruction_budget = std::uint64_t{1}
+                                     << 33;  // warp instructions a launch; beyond it: TIMEOUT
+  int host_threads = 0;                      // 0: all cores
+};
+
+// The names of all variants of gpu/kernels.inc; empty in a build without the CUDA Toolkit.
+std::vector<std::string> executor_subject_names();
+
+// The variant of that name. An Error if there is none or if its declaration is not valid.
+//
+// A run uploads the inputs, leaves the output unwritten, and launches twice, under two patterns of unwritten
+// memory: outputs that differ depend on memory that nothing wrote. Everything that the executor finds is a
+// DeviceFinding.
+Result<std::unique_ptr<Subject>> make_executor_subject(std::string_view name,
+                                                       const ExecutorSettings& settings = {});
+
+// The same for a variant that is not registered (a test's, or PTX with edits) on a device of the caller's
+// choice.
+Result<std::unique_ptr<Subject>> make_executor_subject(const gpu::Variant& variant,
+                                                       std::unique_ptr<gpu::Device> device,
+                                                       const ExecutorSettings& settings = {});
+
+}  // namespace moe4::oracle
