@@ -1,5 +1,6 @@
 // One interface to whatever runs a kernel: allocate with guards, launch, read back.
-// Two implementations: the PTX executor (executor_device.h), and CUDA through the driver API opened at run time.
+// Two implementations: the PTX executor (executor_device.h), and CUDA through the driver API opened at run
+// time.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ struct Argument {
 };
 
 struct KernelLaunch {
-  std::string_view ptx;    // the module's text; a device may memoise what it makes of it
+  std::string_view ptx;  // the module's text; a device may memoise what it makes of it
   std::string module_name;
   std::string entry;
   ptx::Dim3 grid;

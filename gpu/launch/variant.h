@@ -17,7 +17,8 @@ struct ExpertLinearShape {
 
 // Buffers of one expert_linear call, in the order of the kernels' arguments.
 struct ExpertLinearBuffers {
-  BufferId latent_tokens, packed_weights, scale_bytes, selected_experts, mixture_weights, shared_output, output;
+  BufferId latent_tokens, packed_weights, scale_bytes, selected_experts, mixture_weights, shared_output,
+      output;
 };
 
 struct Variant {

@@ -1,0 +1,33 @@
+# The kernel files of gpu/kernels: PTX for the executor, embedded into moe4_gpu, and PTX for the build checks.
+#
+# -fmad=false and the _rn intrinsics of gpu/kernels/device/numeric.cuh: no rounding is left to a compiler.
+set(MOE4_NVCC_FLAGS -std=c++17 --fmad=false -ftz=false -lineinfo)
+
+# moe4_compile_ptx(OUT SOURCE ARCH): a rule that compiles SOURCE for compute_ARCH; OUT names the file it makes.
+function(moe4_compile_ptx out source arch)
+  get_filename_component(name ${source} NAME_WE)
+  set(ptx ${PROJECT_BINARY_DIR}/gpu/ptx/compute_${arch}/${name}.ptx)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/gpu/ptx/compute_${arch})
+  add_custom_command(
+    OUTPUT ${ptx}
+    COMMAND ${MOE4_NVCC} -ptx -arch=compute_${arch} ${MOE4_NVCC_FLAGS} -I${PROJECT_SOURCE_DIR}
+            -MD -MF ${ptx}.d -MT ${ptx} ${source} -o ${ptx}
+    DEPENDS ${source}
+    DEPFILE ${ptx}.d
+    COMMENT "nvcc -ptx compute_${arch} ${name}.cu"
+    VERBATIM)
+  set(${out} ${ptx} PARENT_SCOPE)
+endfunction()
+
+# moe4_embed_ptx(OUT PTX…): a rule that makes the .cc with the texts; no PTX gives one in which every text is empty.
+function(moe4_embed_ptx out)
+  set(embedded ${PROJECT_BINARY_DIR}/gpu/embedded_ptx.cc)
+  list(JOIN ARGN "|" files)  # a semicolon would end the argument
+  add_custom_command(
+    OUTPUT ${embedded}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${embedded} "-DPTX=${files}" -P ${PROJECT_SOURCE_DIR}/gpu/cmake/embed_ptx.cmake
+    DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/gpu/cmake/embed_ptx.cmake
+    COMMENT "embedding PTX"
+    VERBATIM)
+  set(${out} ${embedded} PARENT_SCOPE)
+endfunction()

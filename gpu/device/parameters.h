@@ -1,0 +1,21 @@
+// The parameter block of an entry: arguments laid out as its PTX declares them.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/device/device.h"
+
+namespace moe4::gpu {
+
+// `address` turns a buffer into the device's address of it. nullopt: *error says which argument does not fit
+// the entry, because their number or the size of one differs.
+std::optional<std::vector<std::byte>> parameter_block(const ptx::EntryInfo& entry,
+                                                      const std::vector<Argument>& arguments,
+                                                      const std::function<std::uint64_t(BufferId)>& address,
+                                                      std::string* error);
+
+}  // namespace moe4::gpu

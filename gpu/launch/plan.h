@@ -1,0 +1,21 @@
+// Launch plans: grid, block and arguments of a variant for a shape. One plan a kernel file, named as
+// kernels.inc names it.
+//
+// Precondition: a shape that the contract at the head of the kernel accepts. nullopt: the output has no
+// elements. The grid is one-dimensional; beyond 2^31-1 blocks the launch itself is refused.
+#pragma once
+
+#include <optional>
+
+#include "gpu/launch/variant.h"
+
+namespace moe4::gpu {
+
+using Plan = std::optional<KernelLaunch>(const Variant&, const ExpertLinearShape&,
+                                         const ExpertLinearBuffers&);
+
+Plan plan_thread_an_output;  // 128 threads a block
+Plan plan_warp_an_output;    // 4 warps a block
+Plan plan_tile;              // 4 tokens × 32 outputs a block
+
+}  // namespace moe4::gpu

@@ -1,0 +1,25 @@
+#include <vector>
+
+#include "gpu/launch/embedded_ptx.h"
+#include "gpu/launch/plan.h"
+#include "gpu/launch/variant.h"
+
+namespace moe4::gpu {
+
+std::span<const Variant> variants() {
+  static const std::vector<Variant> all = {
+#define MOE4_VARIANT(entry, dtype, file, plan, fields)                                                       \
+  {#entry,                                                                                                   \
+   dtype,                                                                                                    \
+   "gpu/kernels/" #file ".cu",                                                                               \
+   R"({"schema": 1, "name": ")" #entry R"(", "op": "expert_linear", "weights": "mxfp4", "dtypes": [")" dtype \
+   R"("], )" fields "}",                                                                                     \
+   embedded_ptx(#file),                                                                                      \
+   plan},
+#include "gpu/kernels.inc"
+#undef MOE4_VARIANT
+  };
+  return all;
+}
+
+}  // namespace moe4::gpu
