@@ -1,0 +1,33 @@
+// Which rule of docs/spec/validation.md a call breaks first, in the order of that page.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace slow_model {
+
+struct TensorDescription {
+  std::string dtype;  // "BF16", "U8", ...
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;  // in elements; empty means contiguous
+  std::uintptr_t address = 0;
+};
+
+struct CallDescription {
+  TensorDescription latent_tokens;
+  TensorDescription packed_weights;
+  TensorDescription scale_bytes;
+  TensorDescription selected_experts;
+  TensorDescription mixture_weights;
+  TensorDescription shared_output;
+  TensorDescription output;
+  std::vector<std::int64_t> ids;  // the values in selected_experts, row-major; empty if they can't be read
+  bool absent_allowed = false;    // ids=absent
+};
+
+// "VAL-3", or "" for a call that breaks none. VAL-7 is decided byte by byte, so the inputs that pass
+// VAL-1 to VAL-6 must be small.
+std::string first_broken_rule(const CallDescription& call);
+
+}  // namespace slow_model
