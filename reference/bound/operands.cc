@@ -1,0 +1,120 @@
+#include "reference/bound/operands.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "reference/bound/exact_double.h"
+#include "reference/formats/packed_codes.h"
+#include "reference/linear/weight.h"
+
+namespace moe4 {
+namespace {
+
+// The 16 weights of a scale byte, as doubles; lowest bits beside them.
+struct GroupWeights {
+  std::array<double, 16> value{};
+  std::array<int, 16> low_bit{};
+  bool finite = true;
+
+  GroupWeights(E8M0Bits scale, const Policy& policy) {
+    const auto weights = weights_of_group(scale, policy);
+    for (std::size_t code = 0; code < 16; ++code) {
+      finite = finite && weights[code].is_finite();
+      value[code] = weights[code].is_finite() ? to_double(weights[code]) : 0.0;
+      low_bit[code] = lowest_bit(value[code]);
+    }
+  }
+};
+
+}  // namespace
+
+FlatPlan::FlatPlan(const ChainPlan& plan) : joins(plan.joins) {
+  for (const auto& chain : plan.chains) {
+    begin.push_back(static_cast<std::int32_t>(index.size()));
+    index.insert(index.end(), chain.begin(), chain.end());
+  }
+  begin.push_back(static_cast<std::int32_t>(index.size()));
+}
+
+int lowest_bit(double v) {
+  if (v == 0) return kNoBit;
+  int exponent = 0;
+  const double fraction = std::frexp(v, &exponent);
+  const auto significand = static_cast<std::int64_t>(std::ldexp(fraction, 53));
+  return exponent - 53 + std::countr_zero(static_cast<std::uint64_t>(significand));
+}
+
+TokenOperand::TokenOperand(const FlatPlan& plan, const Elements<2>& tokens, std::int64_t t, std::int64_t in)
+    : x(static_cast<std::size_t>(in)),
+      low_bit(static_cast<std::size_t>(in / kGroupSize), kNoBit),
+      largest(static_cast<std::size_t>(in / kGroupSize), 0.0) {
+  for (std::size_t p = 0; p < x.size(); ++p) {
+    const std::int32_t i = plan.index[p];
+    const ExactValue value = tokens.value({t, i});
+    if (!value.is_finite()) {
+      finite = false;
+      continue;
+    }
+    const double v = to_double(value);
+    const auto g = static_cast<std::size_t>(i / kGroupSize);
+    x[p] = v;
+    low_bit[g] = std::min(low_bit[g], lowest_bit(v));
+    largest[g] = std::max(largest[g], std::fabs(v));
+    tiny = tiny || (v != 0 && std::fabs(v) < 0x1p-125);
+  }
+}
+
+RowBlock::RowBlock(const FlatPlan& plan)
+    : w(plan.index.size()),
+      low_bit(plan.index.size() / kGroupSize),
+      magnitude(plan.index.size() / kGroupSize),
+      position_(plan.index.size()) {
+  for (std::size_t p = 0; p < plan.index.size(); ++p) {
+    position_[static_cast<std::size_t>(plan.index[p])] = static_cast<std::int32_t>(p);
+  }
+}
+
+void RowBlock::decode(const FlatPlan& plan, const Elements<4>& packed_weights, const Elements<3>& scale_bytes,
+                      const Policy& policy, std::int64_t expert, std::int64_t first_row, std::int64_t out) {
+  finite.fill(true);
+  tiny = false;
+  for (int lane = 0; lane < kRowBlock; ++lane) {
+    if (first_row + lane < out) {
+      decode_row(packed_weights, scale_bytes, policy, expert, first_row + lane, lane);
+      continue;
+    }
+    for (std::size_t p = 0; p < plan.index.size(); ++p) w[p][lane / 2][lane % 2] = 0;
+    for (std::size_t g = 0; g < low_bit.size(); ++g) {
+      low_bit[g][lane] = kNoBit;
+      magnitude[g][lane] = 0;
+    }
+  }
+}
+
+void RowBlock::decode_row(const Elements<4>& packed_weights, const Elements<3>& scale_bytes,
+                          const Policy& policy, std::int64_t expert, std::int64_t row, int lane) {
+  for (std::size_t g = 0; g < low_bit.size(); ++g) {
+    const auto group = static_cast<std::int64_t>(g);
+    const GroupWeights weights(E8M0Bits{static_cast<std::uint8_t>(scale_bytes.bits({expert, row, group}))},
+                               policy);
+    finite[lane] = finite[lane] && weights.finite;
+    int low = kNoBit;
+    double sum = 0;
+    for (int k = 0; k < kGroupSize; ++k) {
+      const auto byte =
+          static_cast<std::uint8_t>(packed_weights.bits({expert, row, group, byte_of_element(k)}));
+      const std::size_t code = code_in_byte(byte, k).bits;
+      const double value = weights.value[code];
+      const auto p = static_cast<std::size_t>(position_[g * kGroupSize + static_cast<std::size_t>(k)]);
+      w[p][lane / 2][lane % 2] = value;
+      low = std::min(low, weights.low_bit[code]);
+      sum += std::fabs(value);
+      tiny = tiny || (value != 0 && std::fabs(value) < 0x1p-123);
+    }
+    low_bit[g][lane] = low;
+    magnitude[g][lane] = sum;
+  }
+}
+
+}  // namespace moe4
