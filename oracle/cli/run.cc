@@ -1,0 +1,93 @@
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "oracle/cli/case_lines.h"
+#include "oracle/cli/command.h"
+#include "oracle/cli/progress.h"
+#include "oracle/cli/subjects.h"
+#include "oracle/gate/gate.h"
+#include "oracle/generate/generate.h"
+
+namespace moe4::oracle::cli {
+namespace {
+
+struct Options {
+  std::string lines;
+  std::vector<std::string> subjects;
+};
+
+void print_result(const CaseResult& result) {
+  const Verdict& v = result.verdict;
+  if (is_red(v.status)) {
+    fmt::print("{}\n", result.failure);
+  } else if (v.status == VerdictStatus::kPassed) {
+    fmt::print(
+        "PASSED {}: {}\n  {} outputs, bits due for {:.1f} %, max {:g} ulp from the norm, {} pairs covered\n",
+        result.subject, to_string(result.line), v.outputs, 100 * v.singleton_share, v.max_ulp,
+        v.coverage.pairs.count());
+    if (v.proof && v.proof->proved) {
+      fmt::print("  exact: largest sum {:g} units of at most {:g}\n", v.proof->largest_units,
+                 v.proof->limit_units);
+    }
+    if (result.thread_instructions > 0) {
+      fmt::print("  {} thread instructions, {:.3f} s\n", result.thread_instructions, result.seconds);
+    }
+  } else {
+    fmt::print("{} {}: {}\n  {}\n", name_of(v.status), result.subject, to_string(result.line), v.reason);
+  }
+}
+
+ExitCode run(const Options& options) {
+  Result<std::vector<Case>> cases = read_case_lines(options.lines);
+  if (!cases.ok()) return refuse(cases.error());
+  Result<std::vector<std::unique_ptr<Subject>>> subjects =
+      open_subjects(options.subjects.empty() ? kernel_names() : options.subjects);
+  if (!subjects.ok()) return refuse(subjects.error());
+
+  Progress progress;
+  ExitCode code = ExitCode::kPassed;
+  std::int64_t ran = 0, done = 0;
+  for (const Case& line : *cases) {
+    Result<CaseData> data = generate(line);
+    if (!data.ok()) return refuse(to_string(line) + ": " + data.error().message());
+    for (const auto& subject : *subjects) {
+      progress.show(
+          fmt::format("{}/{} {}", ++done, cases->size() * subjects->size(), subject->declaration().name));
+      const CaseResult result = evaluate(*subject, line, *data);
+      ran += result.verdict.status != VerdictStatus::kUnsupported &&
+             result.verdict.status != VerdictStatus::kSkipped;
+      code = more_urgent(code, exit_code_of(result.verdict.status));
+      print_result(result);
+    }
+  }
+  if (ran == 0) {
+    fmt::print("NOTHING RAN: no subject accepts any of these cases\n");
+    code = more_urgent(code, ExitCode::kUnmet);
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, ExitCode& code) {
+  CLI::App* command = app.add_subcommand("run", "Run and judge one case line, or a list of them");
+  auto options = std::make_shared<Options>();
+  command->add_option("CASE", options->lines, "A case line, quoted, or @FILE with one line a case")
+      ->required();
+  command
+      ->add_option("--subject", options->subjects,
+                   "A subject by name (moe4 list subjects); repeatable; default: every kernel")
+      ->take_all();
+  command->footer(
+      "This is the replay command that failures print.\n"
+      "Examples:\n"
+      "  moe4 run 'op=expert_linear weights=mxfp4 tokens=3 experts=4 top_k=2 in=96 out=8 dtype=bf16 "
+      "fill=exact8 "
+      "seed=0x2a'\n"
+      "  moe4 run @cases.txt --subject mxfp4_linear_warp_bf16\n"
+      "No floors are judged here; the gate does that.");
+  command->callback([options, &code] { code = run(*options); });
+}
+
+}  // namespace moe4::oracle::cli

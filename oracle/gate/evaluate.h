@@ -1,0 +1,33 @@
+// One case against one subject: accepted? run, judged, and, when red, explained.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "oracle/judge/verdict.h"
+#include "oracle/subject/subject.h"
+
+namespace moe4::oracle {
+
+struct CaseResult {
+  std::string subject;
+  Case line;
+  Verdict verdict;
+  double seconds = 0;                     // of the subject's run
+  std::uint64_t thread_instructions = 0;  // executor subjects
+  std::string failure;  // the whole failure block, replay command first and last; empty unless red
+};
+
+// Everything but PASSED, SKIPPED and UNSUPPORTED (VER rules).
+bool is_red(VerdictStatus status);
+
+// `data` was generated from `line`, once for all subjects.
+CaseResult evaluate(Subject& subject, const Case& line, const CaseData& data);
+
+// The same from the line alone. A line that cannot be generated is SKIPPED, with the reason.
+CaseResult evaluate(Subject& subject, const Case& line);
+
+// The verdict of a case that never ran.
+CaseResult not_run(const Subject& subject, const Case& line, VerdictStatus status, std::string reason);
+
+}  // namespace moe4::oracle

@@ -1,0 +1,150 @@
+#include "oracle/gate/tally.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace moe4::oracle {
+namespace {
+
+// Beyond any of these tile sizes a kernel has a full tile and, if the size is no multiple, a partial one.
+constexpr std::int64_t kTokenTile = 4;
+constexpr std::int64_t kOutputTile = 8;
+constexpr std::int64_t kInputTile = 128;
+
+bool has_tail(std::int64_t size, std::int64_t tile) { return size > tile && size % tile != 0; }
+
+// Was there a verdict about numbers?
+bool ran(VerdictStatus status) {
+  return status != VerdictStatus::kSkipped && status != VerdictStatus::kUnsupported;
+}
+
+// What the subject would have to be shown, had the list every value of one key.
+template <class Key>
+std::vector<Key> accepted(const Declaration& declaration, const std::vector<Case>& cases,
+                          const std::vector<Key>& all, Key Case::*member) {
+  std::vector<Key> keys;
+  for (const Key key : all) {
+    const bool possible = std::any_of(cases.begin(), cases.end(), [&](Case c) {
+      c.*member = key;
+      return !declaration.refuses(c);
+    });
+    if (possible) keys.push_back(key);
+  }
+  return keys;
+}
+
+template <class Key>
+std::string missing(const std::vector<Key>& wanted, const std::set<Key>& seen) {
+  std::string names;
+  for (const Key key : wanted) {
+    if (seen.count(key) == 0) names += (names.empty() ? "" : ", ") + std::string(name_of(key));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string_view name_of(Tail tail) {
+  switch (tail) {
+    case Tail::kTokens:
+      return "tokens";
+    case Tail::kOutputs:
+      return "out";
+    case Tail::kInputs:
+      return "in";
+  }
+  return "";
+}
+
+std::vector<Tail> tails_of(const Case& line) {
+  std::vector<Tail> tails;
+  if (has_tail(line.tokens, kTokenTile)) tails.push_back(Tail::kTokens);
+  if (has_tail(line.out, kOutputTile)) tails.push_back(Tail::kOutputs);
+  if (has_tail(line.in, kInputTile)) tails.push_back(Tail::kInputs);
+  return tails;
+}
+
+void Tally::add(CaseResult result) {
+  const Verdict& verdict = result.verdict;
+  ++listed;
+  unsupported += verdict.status == VerdictStatus::kUnsupported;
+  skipped += verdict.status == VerdictStatus::kSkipped;
+  passed += verdict.status == VerdictStatus::kPassed;
+  red += is_red(verdict.status);
+  if (oracle::ran(verdict.status)) {
+    ++ran;
+    max_ulp = std::max(max_ulp, verdict.max_ulp);
+    findings += static_cast<std::int64_t>(verdict.findings.size());
+    seconds += result.seconds;
+    thread_instructions += result.thread_instructions;
+  }
+  // Only what was judged to the end is evidence.
+  if (verdict.status == VerdictStatus::kPassed || verdict.status == VerdictStatus::kFailed) {
+    coverage.merge(verdict.coverage);
+    fills.insert(result.line.fill);
+    routings.insert(result.line.routing);
+    for (const Tail tail : tails_of(result.line)) tails.insert(tail);
+    all.add(verdict);
+    if (result.line.fill == Fill::kReal && result.line.dtype == Dtype::kBF16) real_bf16.add(verdict);
+  }
+  if (is_red(verdict.status)) {
+    const ExitCode own = exit_code_of(verdict.status);
+    const bool first = !is_red(status);
+    if (first || (own != exit_code_of(status) && more_urgent(own, exit_code_of(status)) == own)) {
+      status = verdict.status;
+    }
+  }
+  results.push_back(std::move(result));
+}
+
+void Tally::close(const Declaration& declaration, const std::vector<Case>& cases, const Floors& floors) {
+  if (ran == 0) unmet.push_back("no case ran");
+  if (declaration.profile.empty()) {
+    unmet.push_back(
+        "its declaration names no profile, so nothing that it returns is due (docs/declaration.md)");
+  }
+  const std::int64_t accepts = listed - unsupported;
+  if (accepts > 0 && static_cast<double>(ran) < floors.ran_share * static_cast<double>(accepts)) {
+    unmet.push_back(fmt::format("{} of {} accepted cases ran; the floor is {:.0f} %", ran, accepts,
+                                100 * floors.ran_share));
+  }
+  const auto pairs = static_cast<std::int64_t>(coverage.pairs.count());
+  if (pairs < floors.pairs) {
+    unmet.push_back(
+        fmt::format("{} of 4096 (code, scale byte) pairs covered; the floor is {}", pairs, floors.pairs));
+  }
+  if (floors.every_fill) {
+    const std::string names = missing(accepted(declaration, cases, all_fills(), &Case::fill), fills);
+    if (!names.empty()) unmet.push_back("fills never judged: " + names);
+  }
+  if (floors.every_routing) {
+    const std::string names = missing(accepted(declaration, cases, all_routings(), &Case::routing), routings);
+    if (!names.empty()) unmet.push_back("routings never judged: " + names);
+  }
+  if (floors.every_tail) {
+    const std::string names = missing({Tail::kTokens, Tail::kOutputs, Tail::kInputs}, tails);
+    if (!names.empty()) unmet.push_back("dimensions never judged with a tail: " + names);
+  }
+  const bool takes_bf16 = std::find(declaration.dtypes.begin(), declaration.dtypes.end(), Dtype::kBF16) !=
+                          declaration.dtypes.end();
+  if (floors.real_singletons > 0 && takes_bf16) {
+    const std::optional<double> share = real_bf16.share();
+    if (!share) {
+      unmet.push_back("no BF16 case with fill=real was judged");
+    } else if (*share < floors.real_singletons) {
+      unmet.push_back(
+          fmt::format("bits were due for {:.1f} % of the outputs of real BF16 data, below {:.0f} %: the "
+                      "declared order is missing or too weak",
+                      100 * *share, 100 * floors.real_singletons));
+    }
+  }
+  if (!unmet.empty() && !is_red(status)) status = VerdictStatus::kMistrusted;
+}
+
+ExitCode Tally::exit_code() const {
+  const ExitCode conditions = unmet.empty() ? ExitCode::kPassed : ExitCode::kUnmet;
+  return more_urgent(exit_code_of(status), conditions);
+}
+
+}  // namespace moe4::oracle

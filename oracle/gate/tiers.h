@@ -1,0 +1,24 @@
+// The case lists of fixtures/lists, built into the library, each with the floors that belong to it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oracle/gate/tally.h"
+
+namespace moe4::oracle {
+
+struct Tier {
+  std::string_view name;  // "smoke", "ci", "nightly"
+  std::string_view list;  // the text of fixtures/lists/NAME.cases
+  std::string_view purpose;
+  Floors floors;
+};
+
+const std::vector<Tier>& tiers();
+
+// nullptr if there is none of that name.
+const Tier* find_tier(std::string_view name);
+
+}  // namespace moe4::oracle

@@ -1,0 +1,88 @@
+#include "oracle/report/junit.h"
+
+#include <fmt/core.h>
+
+namespace moe4::oracle {
+namespace {
+
+// XML 1.0 has no way to write most control characters; they become '?'.
+std::string escape(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\n':
+        out += "&#10;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
+    }
+  }
+  return out;
+}
+
+std::string test_case(const Tally& tally, const CaseResult& result) {
+  const Verdict& verdict = result.verdict;
+  const std::string status(name_of(verdict.status));
+  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\">",
+                                 escape(tally.subject), escape(to_string(result.line)), result.seconds);
+  if (is_red(verdict.status)) {
+    const char* element = exit_code_of(verdict.status) == ExitCode::kCrashed ? "error" : "failure";
+    text += fmt::format("<{0} type=\"{1}\" message=\"{2}\">{3}</{0}>", element, status,
+                        escape(verdict.rule + ": " + verdict.reason), escape(result.failure));
+  } else if (verdict.status != VerdictStatus::kPassed) {
+    text += fmt::format("<skipped message=\"{}: {}\"/>", status, escape(verdict.reason));
+  }
+  return text + "</testcase>\n";
+}
+
+std::string conditions(const std::string& name, const std::vector<std::string>& unmet) {
+  std::string text =
+      fmt::format("    <testcase classname=\"{}\" name=\"gate conditions\" time=\"0\">", escape(name));
+  std::string all;
+  for (const std::string& condition : unmet) all += (all.empty() ? "" : "; ") + condition;
+  if (!all.empty()) text += fmt::format("<failure type=\"MISTRUSTED\" message=\"{}\"/>", escape(all));
+  return text + "</testcase>\n";
+}
+
+}  // namespace
+
+std::string gate_junit(const GateReport& report) {
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"moe4 gate\">\n";
+  for (const Tally& tally : report.tallies) {
+    std::int64_t errors = 0;
+    for (const CaseResult& result : tally.results) {
+      errors += exit_code_of(result.verdict.status) == ExitCode::kCrashed;
+    }
+    const std::int64_t failures = tally.red - errors + (tally.unmet.empty() ? 0 : 1);
+    text += fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
+        "time=\"{:.6f}\">\n",
+        escape(tally.subject), tally.listed + 1, failures, errors, tally.skipped + tally.unsupported,
+        tally.seconds);
+    for (const CaseResult& result : tally.results) text += test_case(tally, result);
+    text += conditions(tally.subject, tally.unmet) + "  </testsuite>\n";
+  }
+  std::vector<std::string> whole = report.unusable;
+  std::int64_t ran = 0;
+  for (const Tally& tally : report.tallies) ran += tally.ran;
+  if (ran == 0) whole.insert(whole.begin(), "nothing ran");
+  text += fmt::format(
+      "  <testsuite name=\"gate\" tests=\"1\" failures=\"{}\" errors=\"0\" skipped=\"0\" time=\"0\">\n{}"
+      "  </testsuite>\n",
+      whole.empty() ? 0 : 1, conditions("gate", whole));
+  return text + "</testsuites>\n";
+}
+
+}  // namespace moe4::oracle

@@ -1,0 +1,116 @@
+#include "oracle/report/table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "oracle/report/failure.h"
+
+namespace moe4::oracle {
+namespace {
+
+using Row = std::array<std::string, 8>;
+
+std::string percent(const std::optional<double>& share) {
+  // Rounded down: 100 % is printed only if it is.
+  return share ? fmt::format("{:.1f}%", static_cast<double>(static_cast<std::int64_t>(*share * 1000)) / 10)
+               : "-";
+}
+
+std::string findings_of(const Tally& tally) {
+  return tally.findings == 0 ? "none" : std::to_string(tally.findings);
+}
+
+std::string cases_of(const Tally& tally) {
+  std::string text = fmt::format("{}/{}", tally.ran, tally.listed);
+  if (tally.unsupported > 0) text += fmt::format(" ({} unsupported)", tally.unsupported);
+  return text;
+}
+
+Row row_of(const Tally& tally) {
+  std::string verdict(name_of(tally.status));
+  if (tally.red > 0) verdict += fmt::format(" {}", tally.red);
+  return {tally.subject,
+          cases_of(tally),
+          verdict,
+          fmt::format("{}/4096 {}f {}r {}t", tally.coverage.pairs.count(), tally.fills.size(),
+                      tally.routings.size(), tally.tails.size()),
+          fmt::format("{} / {}", percent(tally.all.share()), percent(tally.real_bf16.share())),
+          fmt::format("{:.3g}", tally.max_ulp),
+          findings_of(tally),
+          fmt::format("{:.1f} s", tally.seconds)};
+}
+
+}  // namespace
+
+std::string gate_table(const GateReport& report) {
+  std::vector<Row> rows = {
+      {"kernel", "cases", "verdict", "coverage", "tightness all / real", "max ulp", "findings", "time"}};
+  for (const Tally& tally : report.tallies) rows.push_back(row_of(tally));
+  std::array<std::size_t, 8> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      line += c + 1 == row.size() ? row[c] : fmt::format("{:<{}}  ", row[c], widths[c]);
+    }
+    text += line + "\n";
+  }
+  text +=
+      "coverage: (code, scale byte) pairs, fills, routings, tails; tightness: share of outputs with one "
+      "acceptable "
+      "value,\nover all cases / over real BF16 data; max ulp: distance from the norm\n";
+  return text;
+}
+
+std::string gate_failures(const GateReport& report) {
+  constexpr int kBlocks = 3;
+  constexpr int kCommands = 10;
+  std::string text;
+  for (const Tally& tally : report.tallies) {
+    int shown = 0;
+    for (const CaseResult& result : tally.results) {
+      if (!is_red(result.verdict.status)) continue;
+      if (shown < kBlocks) {
+        text += result.failure + "\n";
+      } else if (shown < kBlocks + kCommands) {
+        text += fmt::format("also {}: {}\n", name_of(result.verdict.status),
+                            replay_command(result.line, tally.subject));
+      }
+      ++shown;
+    }
+    if (shown > kBlocks + kCommands) {
+      text += fmt::format("{}: {} more failures are in the reports only\n", tally.subject,
+                          shown - kBlocks - kCommands);
+    }
+    for (const std::string& condition : tally.unmet)
+      text += fmt::format("{}: {}\n", tally.subject, condition);
+  }
+  for (const std::string& reason : report.unusable) text += fmt::format("unusable case: {}\n", reason);
+  return text;
+}
+
+std::string gate_summary(const GateReport& report) {
+  std::int64_t runs = 0;
+  for (const Tally& tally : report.tallies) runs += tally.ran;
+  const ExitCode code = report.exit_code();
+  std::string word = "PASSED";
+  if (code == ExitCode::kUnmet) word = runs == 0 ? "NOTHING RAN" : "CONDITION UNMET";
+  if (code == ExitCode::kMismatch) word = "FAILED";
+  if (code == ExitCode::kCrashed) word = "CRASHED OR TIMED OUT";
+  std::string text = fmt::format("{}: {} subjects, {} runs of {} cases, {:.1f} s", word,
+                                 report.tallies.size(), runs, report.cases, report.seconds);
+  if (report.shard.count > 1) {
+    text +=
+        fmt::format("; shard {}/{}: fills, routings, tails and tightness are judged by the whole list only",
+                    report.shard.index, report.shard.count);
+  }
+  return text + "\n";
+}
+
+}  // namespace moe4::oracle

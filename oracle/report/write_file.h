@@ -1,0 +1,17 @@
+// Text files that appear whole or not at all.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "reference/status.h"
+
+namespace moe4::oracle {
+
+// Writes a temporary file in the same folder, then renames it over `path`.
+Status write_file(const std::filesystem::path& path, std::string_view text);
+
+// The whole file, at most 64 MiB: lists, declarations and manifests, never tensors.
+Result<std::string> read_file(const std::filesystem::path& path);
+
+}  // namespace moe4::oracle
