@@ -74,8 +74,6 @@ ExitCode gate(const Options& options) {
   Result<std::vector<std::unique_ptr<Subject>>> subjects =
       open_subjects(options.subjects.empty() ? kernel_names() : options.subjects);
   if (!subjects.ok()) return refuse(subjects.error());
-  if (subjects->empty())
-    fmt::print(stderr, "moe4: this build has no kernels: it was configured without nvcc\n");
 
   Progress progress;
   GateOptions settings;

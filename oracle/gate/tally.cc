@@ -9,7 +9,7 @@ namespace {
 
 // Beyond any of these tile sizes a kernel has a full tile and, if the size is no multiple, a partial one.
 constexpr std::int64_t kTokenTile = 4;
-constexpr std::int64_t kOutputTile = 8;
+constexpr std::int64_t kOutputTile = 32;
 constexpr std::int64_t kInputTile = 128;
 
 bool has_tail(std::int64_t size, std::int64_t tile) { return size > tile && size % tile != 0; }

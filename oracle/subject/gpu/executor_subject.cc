@@ -1,17 +1,11 @@
 #include "oracle/subject/gpu/executor_subject.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "oracle/subject/nearest.h"
 
 namespace moe4::oracle {
 namespace {
-
-// Two patterns that differ in every bit: what shows up in an output under one can't under the other.
-constexpr std::byte kPoison{0xFF};
-constexpr std::byte kOtherPoison{0x00};
 
 std::span<const std::byte> bytes_of(const Tensor& tensor) { return {tensor.data(), tensor.bytes()}; }
 
@@ -33,7 +27,7 @@ class ExecutorSubject : public Subject {
 
   SubjectRun run(const CaseData& data) override {
     const auto start = std::chrono::steady_clock::now();
-    SubjectRun result = run_twice(data);
+    SubjectRun result = run_on_device(data);
     device_->reset();
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
@@ -55,41 +49,37 @@ class ExecutorSubject : public Subject {
     return placed;
   }
 
-  // One launch from a fresh memory. False: result says why there is no output.
-  bool launch_once(const CaseData& data, const ExpertLinearDims& dims, std::byte poison, SubjectRun& result) {
+  // result.output has its shape; fills in everything else.
+  void launch(const CaseData& data, const ExpertLinearDims& dims, SubjectRun& result) {
     const Placed placed = place(data, dims, result.output.bytes());
-    if (!placed.launch) return true;
+    if (!placed.launch) return;
     gpu::LaunchSettings settings;
-    settings.poison = poison;
     settings.schedule = data.line ? data.line->schedule : std::nullopt;
     settings.host_threads = settings_.host_threads;
     settings.instruction_budget = settings_.instruction_budget;
     const gpu::LaunchOutcome outcome = device_->launch(*placed.launch, settings);
 
-    result.thread_instructions += outcome.counters.thread_instructions;
+    result.thread_instructions = outcome.counters.thread_instructions;
     for (const ptx::Finding& finding : outcome.findings) {
-      const std::string check(ptx::name_of(finding.check));
       if (finding.check == ptx::Check::kBudget) {
         result.outcome = SubjectRun::Outcome::kTimeout;
         result.reason = ptx::to_string(finding);
-        return false;
       }
-      result.findings.push_back({check, ptx::to_string(finding)});
+      result.findings.push_back({std::string(ptx::name_of(finding.check)), ptx::to_string(finding)});
     }
     if (outcome.error) {
       result.outcome = outcome.unsupported ? SubjectRun::Outcome::kUnsupported : SubjectRun::Outcome::kError;
       result.reason = *outcome.error;
-      return false;
+      return;
     }
     if (!outcome.completed && result.findings.empty()) {
       result.outcome = SubjectRun::Outcome::kError;
       result.reason = "the launch did not complete, and the device gave no reason";
-      return false;
+      return;
     }
     device_->read(placed.buffers.output, {result.output.data(), result.output.bytes()});
     result.unwritten = unwritten_elements(placed.buffers.output, result.output);
     result.inputs_unchanged = device_->inputs_unchanged();
-    return true;
   }
 
   std::vector<bool> unwritten_elements(gpu::BufferId buffer, const Tensor& output) {
@@ -103,7 +93,7 @@ class ExecutorSubject : public Subject {
     return unwritten;
   }
 
-  SubjectRun run_twice(const CaseData& data) {
+  SubjectRun run_on_device(const CaseData& data) {
     SubjectRun result;
     Result<ExpertLinearDims> dims = validate_mxfp4_expert_linear(data.inputs(), data.policy);
     if (!dims.ok()) {
@@ -112,48 +102,8 @@ class ExecutorSubject : public Subject {
       return result;
     }
     result.output = Tensor(data.latent_tokens.dtype(), {dims->tokens, dims->out});
-    if (!launch_once(data, *dims, kPoison, result)) return result;
-
-    SubjectRun second;
-    second.output = Tensor(data.latent_tokens.dtype(), {dims->tokens, dims->out});
-    if (!launch_once(data, *dims, kOtherPoison, second)) {
-      second.findings.insert(second.findings.begin(), result.findings.begin(), result.findings.end());
-      return second;
-    }
-    merge(second, result);
+    launch(data, *dims, result);
     return result;
-  }
-
-  // Adds what only the second run showed, and the elements in which the two outputs differ.
-  static void merge(const SubjectRun& second, SubjectRun& result) {
-    result.inputs_unchanged = result.inputs_unchanged && second.inputs_unchanged;
-    result.thread_instructions += second.thread_instructions;
-    for (const DeviceFinding& finding : second.findings) {
-      const bool known = std::any_of(
-          result.findings.begin(), result.findings.end(),
-          [&](const DeviceFinding& f) { return f.check == finding.check && f.text == finding.text; });
-      if (!known) result.findings.push_back(finding);
-    }
-    for (std::size_t i = 0; i < result.unwritten.size() && i < second.unwritten.size(); ++i) {
-      if (second.unwritten[i]) result.unwritten[i] = true;
-    }
-    const std::size_t size = size_of(result.output.dtype());
-    std::int64_t differing = 0, first = -1;
-    for (std::int64_t i = 0; i < result.output.elements(); ++i) {
-      const std::size_t at = static_cast<std::size_t>(i) * size;
-      const bool counted = result.unwritten.empty() || !result.unwritten[static_cast<std::size_t>(i)];
-      if (!counted || std::memcmp(result.output.data() + at, second.output.data() + at, size) == 0) continue;
-      if (first < 0) first = i;
-      ++differing;
-    }
-    if (differing == 0) return;
-    const std::int64_t out = result.output.dim(1);
-    const std::string name(ptx::name_of(ptx::Check::kUninitialized));
-    result.findings.push_back(
-        {name,
-         name + ": " + std::to_string(differing) + " outputs, first token " + std::to_string(first / out) +
-             " output " + std::to_string(first % out) +
-             ", change with the contents of memory that nothing wrote (two launches, two fill patterns)"});
   }
 
   gpu::Variant variant_;
@@ -166,9 +116,7 @@ class ExecutorSubject : public Subject {
 
 std::vector<std::string> executor_subject_names() {
   std::vector<std::string> names;
-  for (const gpu::Variant& variant : gpu::variants()) {
-    if (!variant.ptx.empty()) names.emplace_back(variant.name);
-  }
+  for (const gpu::Variant& variant : gpu::variants()) names.emplace_back(variant.name);
   return names;
 }
 

@@ -17,14 +17,14 @@ struct ExecutorSettings {
   int host_threads = 0;                      // 0: all cores
 };
 
-// The names of all variants of gpu/kernels.inc; empty in a build without the CUDA Toolkit.
+// The names of all variants of gpu/kernels.inc. In a build without the CUDA Toolkit they have no PTX, and
+// every case is UNSUPPORTED for them.
 std::vector<std::string> executor_subject_names();
 
 // The variant of that name. An Error if there is none or if its declaration is not valid.
 //
-// A run uploads the inputs, leaves the output unwritten, and launches twice, under two patterns of unwritten
-// memory: outputs that differ depend on memory that nothing wrote. Everything that the executor finds is a
-// DeviceFinding.
+// A run lends the inputs, leaves the output unwritten and launches; the device runs it under two patterns of
+// unwritten memory (gpu/device/two_patterns.h). Everything that the device finds is a DeviceFinding.
 Result<std::unique_ptr<Subject>> make_executor_subject(std::string_view name,
                                                        const ExecutorSettings& settings = {});
 
