@@ -85,6 +85,10 @@ Problem draw_problem(Draw& draw, const Drawn& drawn) {
   }
   if (draw.one_in(2)) aim_shared(draw, problem);
   if (non_finite && draw.one_in(4)) plant_infinite_p(draw, problem);
+  if (non_finite && draw.one_in(3)) {
+    plant_scale_255(draw, problem);
+    return problem;
+  }
   if (non_finite) plant_non_finite(draw, problem);
   return problem;
 }

@@ -1,5 +1,7 @@
 #include "tests/support/problems/stage_problem.h"
 
+#include <algorithm>
+
 #include "tests/support/problems/draw_bits.h"
 #include "tests/support/slow_model/expert_linear.h"
 
@@ -125,6 +127,18 @@ void plant_ties(Draw& draw, Problem& problem) {
     for (std::int64_t o = 0; o < problem.out; ++o) {
       problem.shared_output.bits[static_cast<std::size_t>(t * problem.out + o)] = sign | n;
     }
+  }
+}
+
+void plant_scale_255(Draw& draw, Problem& problem) {
+  if (problem.scale_bytes.empty()) {
+    return;
+  }
+  const std::size_t group = draw.below(problem.scale_bytes.size());
+  problem.scale_bytes[group] = 255;
+  if (draw.one_in(2)) {
+    std::fill_n(problem.packed_weights.begin() + static_cast<std::ptrdiff_t>(16 * group), 16,
+                std::uint8_t{0x80});
   }
 }
 

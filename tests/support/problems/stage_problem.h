@@ -26,6 +26,9 @@ void aim_shared(Draw& draw, slow_model::Problem& problem);
 // can't do that where shared has no more bits than the output.
 void plant_ties(Draw& draw, slow_model::Problem& problem);
 
+// One scale byte 255 among others, half of the time over a group of zero codes.
+void plant_scale_255(Draw& draw, slow_model::Problem& problem);
+
 // NaN and Inf in a few elements of tokens, p or shared.
 void plant_non_finite(Draw& draw, slow_model::Problem& problem);
 
