@@ -22,8 +22,12 @@ Status mxfp4_expert_linear(const ExpertLinearInputs& inputs, MutableTensorView o
   const std::int64_t tokens = dims->tokens;
   const std::int64_t out = dims->out;
 
+  // Below this, threads cost more than they bring.
+  constexpr std::int64_t kMinParallelProducts = 1 << 16;
+  const bool parallel = tokens * out >= kMinParallelProducts / dims->in;
+
   // LIN-9: outputs are independent of each other, so the number of threads changes no bit.
-#pragma omp parallel
+#pragma omp parallel if (parallel)
   {
     std::optional<ExactToken> token;
     std::int64_t t_of_token = -1;
