@@ -68,6 +68,9 @@ struct Case {
 Result<Case> parse_case(std::string_view line);
 std::string to_string(const Case& c);
 
+// CASE-6 … CASE-11: nothing, or the first rule that c breaks. parse_case and generate call it.
+Status validate_case(const Case& c);
+
 // A list file: one case a line, '#' starts a comment, blank lines are skipped. The error names the line.
 Result<std::vector<Case>> parse_case_list(std::string_view text);
 

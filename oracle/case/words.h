@@ -1,0 +1,27 @@
+// The words of a case line that stand for one of a few things: fills, routings, dtypes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oracle/case/case.h"
+
+namespace moe4::oracle {
+
+std::optional<Fill> fill_from_name(std::string_view name);
+std::optional<Routing> routing_from_name(std::string_view name);
+
+std::string dtype_word(Dtype dtype);                          // "bf16", "i32", ...
+std::optional<Dtype> dtype_from_word(std::string_view word);  // lower case only (CASE-1)
+
+std::vector<std::string> fill_words();
+std::vector<std::string> routing_words();
+std::vector<std::string> float_words();  // bf16 f16 f32 f64
+std::vector<std::string> id_words();     // i32 i64
+
+// The keys of a case line in the order of the canonical form (CASE-5), policies included.
+std::vector<std::string> case_keys();
+
+}  // namespace moe4::oracle
