@@ -1,6 +1,10 @@
 # The kernel files of gpu/kernels: PTX for the executor, embedded into moe4_gpu, and PTX for the build checks.
 #
 # -fmad=false and the _rn intrinsics of gpu/kernels/device/numeric.cuh: no rounding is left to a compiler.
+if(MOE4_GPU)
+  get_filename_component(_moe4_cuda_bin "${MOE4_NVCC}" DIRECTORY)
+  find_program(MOE4_PTXAS ptxas HINTS "${_moe4_cuda_bin}" DOC "ptxas, used by the build checks")
+endif()
 set(MOE4_NVCC_FLAGS -std=c++17 --fmad=false -ftz=false -lineinfo)
 
 # moe4_compile_ptx(OUT SOURCE ARCH): a rule that compiles SOURCE for compute_ARCH; OUT names the file it makes.
