@@ -1,0 +1,81 @@
+#include "oracle/gate/fuzz.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "oracle/cli/command.h"
+#include "oracle/cli/fuzz_failure.h"
+#include "oracle/cli/progress.h"
+#include "oracle/cli/subjects.h"
+
+namespace moe4::oracle::cli {
+namespace {
+
+struct Options {
+  double time = 60;
+  std::uint64_t seed = 1;
+  std::int64_t cases = 0;
+  std::string regressions;
+  std::vector<std::string> subjects;
+};
+
+ExitCode fuzz(const Options& options) {
+  Result<std::vector<std::unique_ptr<Subject>>> subjects =
+      open_subjects(options.subjects.empty() ? kernel_names() : options.subjects);
+  if (!subjects.ok()) return refuse(subjects.error());
+  std::vector<Subject*> pointers;
+  for (const auto& subject : *subjects) pointers.push_back(subject.get());
+
+  Progress progress;
+  ExitCode code = ExitCode::kPassed;
+  FuzzOptions settings;
+  settings.time = std::chrono::duration<double>(options.time);
+  settings.seed = options.seed;
+  settings.cases = options.cases;
+  settings.progress = [&](std::int64_t cases, const Case& line, const std::string& subject) {
+    progress.show(fmt::format("{} cases, {} {}", cases, subject, to_string(line)));
+  };
+  settings.found = [&](const FuzzFailure& failure) {
+    print_failure(failure);
+    std::fflush(stdout);
+    if (options.regressions.empty()) return;
+    if (Status status = append_regression(options.regressions, failure))
+      code = more_urgent(code, refuse(*status));
+  };
+  const FuzzReport report = run_fuzz(pointers, settings);
+  fmt::print("{}: {} cases drawn with seed {}, {} judged runs of {} subjects, {} failures, {:.1f} s\n",
+             report.failures.empty() ? (report.runs == 0 ? "NOTHING RAN" : "PASSED") : "FAILED", report.cases,
+             options.seed, report.runs, subjects->size(), report.failures.size(), report.seconds);
+  if (report.unusable > 0)
+    fmt::print("{} drawn cases could not be generated and count for nothing\n", report.unusable);
+  return more_urgent(code, report.exit_code());
+}
+
+}  // namespace
+
+void add_fuzz(CLI::App& app, ExitCode& code) {
+  CLI::App* command =
+      app.add_subcommand("fuzz", "Draw random cases until one fails, and shrink it to one line");
+  auto options = std::make_shared<Options>();
+  command->add_option("--time", options->time, "Seconds to go on; default 60")->check(CLI::PositiveNumber);
+  command->add_option("--seed", options->seed, "Which sequence of cases; default 1");
+  command->add_option("--cases", options->cases, "Stop after so many cases; default: only the time counts")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--subject", options->subjects, "A subject by name; repeatable; default: every kernel")
+      ->take_all();
+  command->add_option("--regressions", options->regressions,
+                      "Append the minimal line of each failure to this list");
+  command->footer(
+      "Only what a subject's declaration accepts is drawn. Each failure is printed when it has been shrunk, "
+      "as the case\n"
+      "line, the report and the command that shows it again; its subject then rests.\n"
+      "Examples:\n"
+      "  moe4 fuzz --time 600 --seed 7\n"
+      "  moe4 fuzz --subject mxfp4_linear_tile_bf16 --regressions fixtures/regressions/tile.cases");
+  command->callback([options, &code] { code = fuzz(*options); });
+}
+
+}  // namespace moe4::oracle::cli

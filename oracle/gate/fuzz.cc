@@ -1,0 +1,75 @@
+#include "oracle/gate/fuzz.h"
+
+#include <algorithm>
+
+#include "oracle/gate/draw.h"
+#include "oracle/generate/generate.h"
+
+namespace moe4::oracle {
+
+using Clock = std::chrono::steady_clock;
+
+bool same_kind(const Verdict& failure, const Verdict& other) {
+  if (failure.status != other.status || failure.findings.empty() != other.findings.empty()) return false;
+  return failure.findings.empty() || failure.findings.front().check == other.findings.front().check;
+}
+
+FuzzFailure shrink_failure(Subject& subject, CaseResult found, const ShrinkLimits& limits) {
+  const auto fails = [&](const Case& line) {
+    return same_kind(found.verdict, evaluate(subject, line).verdict);
+  };
+  const Shrunk shrunk = shrink_case(found.line, fails, limits);
+  FuzzFailure failure;
+  failure.minimal = evaluate(subject, shrunk.line);
+  failure.shrink_runs = shrunk.runs;
+  failure.shrink_complete = shrunk.complete;
+  failure.found = std::move(found);
+  return failure;
+}
+
+FuzzReport run_fuzz(std::span<Subject* const> subjects, const FuzzOptions& options) {
+  const Clock::time_point start = Clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start); };
+  FuzzReport report;
+  std::vector<Subject*> healthy(subjects.begin(), subjects.end());
+  while (!healthy.empty() && elapsed() < options.time &&
+         (options.cases == 0 || report.cases < options.cases)) {
+    std::vector<const Declaration*> declarations;
+    for (const Subject* subject : healthy) declarations.push_back(&subject->declaration());
+    const std::optional<Case> line =
+        draw_case(declarations, options.seed, static_cast<std::uint64_t>(report.cases));
+    if (!line) break;
+    ++report.cases;
+    Result<CaseData> data = generate(*line);
+    if (!data.ok()) {
+      ++report.unusable;
+      continue;
+    }
+    std::vector<Subject*> failed;
+    for (Subject* subject : healthy) {
+      if (subject->declaration().refuses(*line)) continue;
+      if (options.progress) options.progress(report.cases, *line, subject->declaration().name);
+      CaseResult result = evaluate(*subject, *line, *data);
+      report.runs += result.verdict.status != VerdictStatus::kUnsupported;
+      if (!is_red(result.verdict.status)) continue;
+      failed.push_back(subject);
+      report.failures.push_back(shrink_failure(*subject, std::move(result), options.shrink));
+      if (options.found) options.found(report.failures.back());
+    }
+    const auto has_failed = [&](Subject* s) {
+      return std::find(failed.begin(), failed.end(), s) != failed.end();
+    };
+    healthy.erase(std::remove_if(healthy.begin(), healthy.end(), has_failed), healthy.end());
+  }
+  report.seconds = elapsed().count();
+  return report;
+}
+
+ExitCode FuzzReport::exit_code() const {
+  ExitCode code = runs == 0 ? ExitCode::kUnmet : ExitCode::kPassed;
+  for (const FuzzFailure& failure : failures)
+    code = more_urgent(code, exit_code_of(failure.found.verdict.status));
+  return code;
+}
+
+}  // namespace moe4::oracle

@@ -1,0 +1,35 @@
+#include "oracle/gate/tiers.h"
+
+#include "oracle/gate/lists.h"
+
+namespace moe4::oracle {
+namespace {
+
+Floors floors(std::int64_t pairs) {
+  Floors f;
+  f.pairs = pairs;
+  f.every_fill = f.every_routing = f.every_tail = true;
+  f.ran_share = 1;
+  f.real_singletons = 0.6;
+  return f;
+}
+
+}  // namespace
+
+const std::vector<Tier>& tiers() {
+  static const std::vector<Tier> kTiers = {
+      {"smoke", kSmokeList, "every fill and routing at small shapes, before every commit", floors(1024)},
+      {"ci", kCiList, "more shapes and seeds, for every change that is merged", floors(2048)},
+      {"nightly", kNightlyList, "large shapes and all pairs", floors(3072)},
+  };
+  return kTiers;
+}
+
+const Tier* find_tier(std::string_view name) {
+  for (const Tier& tier : tiers()) {
+    if (tier.name == name) return &tier;
+  }
+  return nullptr;
+}
+
+}  // namespace moe4::oracle
