@@ -2,6 +2,7 @@
 // second source.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>

@@ -119,6 +119,35 @@ TEST(BoundContainment, AnyOrderHoldsEveryOrder) {
   }
 }
 
+// BND-8: kernels that flush, on data with subnormal operands, products and sums.
+TEST(BoundContainment, FlushingKernelsStayInside) {
+  std::int64_t not_plain = 0;
+  for (const Data kind : {Data::kSubnormal, Data::kHugeAndSmall, Data::kGauss, Data::kCancel}) {
+    for (const Dtype x : {Dtype::kBF16, Dtype::kF32}) {
+      for (const char* order : kOrders) {
+        DataSizes sizes;
+        sizes.x = x;
+        sizes.s = x;
+        const DataSet set = make_data(kind, sizes, 13);
+        const Order parsed = parse_order(order).value();
+        for (const bool rounded : {false, true}) {
+          const auto flushing = once_bounds(set.inputs(), {}, {parsed, rounded, true});
+          ASSERT_TRUE(flushing.ok());
+          const Tensor output = simulate(set.inputs(), {parsed, rounded, SlotOrder::kSharedFirst, true});
+          Count count;
+          compare(*flushing, output, count);
+          EXPECT_EQ(count.outside, 0)
+              << "data " << static_cast<int>(kind) << " " << order << " " << name_of(x);
+          Count undeclared;
+          compare(*once_bounds(set.inputs(), {}, {parsed, rounded, false}), output, undeclared);
+          not_plain += undeclared.outside;
+        }
+      }
+    }
+  }
+  EXPECT_GT(not_plain, 0) << "no output shows that the kernel flushes";
+}
+
 // F64 p and s with accumulation in F32: the kernel converts them first (BND-9).
 TEST(BoundContainment, WideMixtureWeightsAreConverted) {
   for (const Data kind : {Data::kGauss, Data::kCancel, Data::kPositive, Data::kSubnormal}) {

@@ -22,6 +22,7 @@ struct KernelSimulation {
   Order order;
   bool product_rounded = false;
   SlotOrder slots = SlotOrder::kSharedFirst;
+  bool ftz = false;
   bool round_mixture_to_bf16 = false;  // a fault
   bool truncate_output = false;        // a fault
 };
@@ -53,72 +54,74 @@ std::uint64_t output_bits(Dtype dtype, F value, bool truncate) {
   return round_to(format_of(dtype), decode(F64Bits{std::bit_cast<std::uint64_t>(as_double)}));
 }
 
-template <class F>
+// Subnormals become zeros of their sign if kFtz.
+template <bool kFtz, class F>
+F flush(F v) {
+  if constexpr (!kFtz) return v;
+  return std::fabs(v) < std::numeric_limits<F>::min() ? std::copysign(F{0}, v) : v;
+}
+
+template <bool kFtz, class F>
 F dot(const ChainPlan& plan, const F* w, const F* x, bool product_rounded) {
   std::vector<F> sums(plan.chains.size(), F{0});
   for (std::size_t c = 0; c < plan.chains.size(); ++c) {
     F sum = 0;
     for (const std::int32_t i : plan.chains[c]) {
       if (product_rounded) {
-        const F product = w[i] * x[i];
-        sum = sum + product;
+        const F product = flush<kFtz>(flush<kFtz>(w[i]) * flush<kFtz>(x[i]));
+        sum = flush<kFtz>(sum + product);
       } else {
-        sum = std::fma(w[i], x[i], sum);
+        sum = flush<kFtz>(std::fma(flush<kFtz>(w[i]), flush<kFtz>(x[i]), sum));
       }
     }
     sums[c] = sum;
   }
   for (const auto& [into, from] : plan.joins) {
-    sums[static_cast<std::size_t>(into)] =
-        sums[static_cast<std::size_t>(into)] + sums[static_cast<std::size_t>(from)];
+    F& sum = sums[static_cast<std::size_t>(into)];
+    sum = flush<kFtz>(sum + sums[static_cast<std::size_t>(from)]);
   }
   return sums[0];
 }
 
-template <class F>
+// p, d and s are flushed already.
+template <bool kFtz, class F>
 F combine(F s, const std::vector<F>& p, const std::vector<F>& d, SlotOrder order) {
   const std::size_t n = p.size();
+  const auto term = [&](std::size_t j) { return flush<kFtz>(p[j] * d[j]); };
   F sum = 0;
   switch (order) {
     case SlotOrder::kSharedFirst:
       sum = s;
-      for (std::size_t j = 0; j < n; ++j) {
-        const F term = p[j] * d[j];
-        sum = sum + term;
-      }
+      for (std::size_t j = 0; j < n; ++j) sum = flush<kFtz>(sum + term(j));
       return sum;
     case SlotOrder::kSharedLast:
-      for (std::size_t j = 0; j < n; ++j) {
-        const F term = p[j] * d[j];
-        sum = sum + term;
-      }
-      return sum + s;
+      for (std::size_t j = 0; j < n; ++j) sum = flush<kFtz>(sum + term(j));
+      return flush<kFtz>(sum + s);
     case SlotOrder::kBackwards:
-      for (std::size_t j = n; j > 0; --j) {
-        const F term = p[j - 1] * d[j - 1];
-        sum = sum + term;
-      }
-      return s + sum;
+      for (std::size_t j = n; j > 0; --j) sum = flush<kFtz>(sum + term(j - 1));
+      return flush<kFtz>(s + sum);
     case SlotOrder::kHalves: {
       std::vector<F> terms;
-      for (std::size_t j = 0; j < n; ++j) terms.push_back(p[j] * d[j]);
+      for (std::size_t j = 0; j < n; ++j) terms.push_back(term(j));
       terms.push_back(s);
       while (terms.size() > 1) {
         const std::size_t half = (terms.size() + 1) / 2;
-        for (std::size_t k = half; k < terms.size(); ++k) terms[k - half] = terms[k - half] + terms[k];
+        for (std::size_t k = half; k < terms.size(); ++k) {
+          terms[k - half] = flush<kFtz>(terms[k - half] + terms[k]);
+        }
         terms.resize(half);
       }
       return terms[0];
     }
     case SlotOrder::kFused:
       sum = s;
-      for (std::size_t j = 0; j < n; ++j) sum = std::fma(p[j], d[j], sum);
+      for (std::size_t j = 0; j < n; ++j) sum = flush<kFtz>(std::fma(p[j], d[j], sum));
       return sum;
   }
   return sum;
 }
 
-template <class F>
+template <bool kFtz, class F>
 void run(const ExpertLinearInputs& in, const KernelSimulation& kernel, Tensor& output) {
   constexpr float kCodes[16] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0f, -0.5, -1, -1.5, -2, -3, -4, -6};
   const std::int64_t tokens = in.latent_tokens.dim(0);
@@ -153,10 +156,11 @@ void run(const ExpertLinearInputs& in, const KernelSimulation& kernel, Tensor& o
           weight = std::bit_cast<float>(
               static_cast<std::uint32_t>(bf16_of(static_cast<float>(weight), false) << 16));
         }
-        p.push_back(weight);
-        d.push_back(dot<F>(plan, w.data() + (e * out + o) * width, x.data(), kernel.product_rounded));
+        p.push_back(flush<kFtz>(weight));
+        d.push_back(dot<kFtz, F>(plan, w.data() + (e * out + o) * width, x.data(), kernel.product_rounded));
       }
-      const F sum = combine<F>(static_cast<F>(number(in.shared_output, t * out + o)), p, d, kernel.slots);
+      const F sum = combine<kFtz, F>(flush<kFtz>(static_cast<F>(number(in.shared_output, t * out + o))), p, d,
+                                     kernel.slots);
       const std::uint64_t bits = output_bits(output.dtype(), sum, kernel.truncate_output);
       const std::size_t size = size_of(output.dtype());
       std::memcpy(output.data() + static_cast<std::size_t>(t * out + o) * size, &bits, size);
@@ -170,9 +174,11 @@ void run(const ExpertLinearInputs& in, const KernelSimulation& kernel, Tensor& o
 inline Tensor simulate(const ExpertLinearInputs& inputs, const KernelSimulation& kernel) {
   Tensor output(inputs.latent_tokens.dtype, {inputs.latent_tokens.dim(0), inputs.packed_weights.dim(1)});
   if (output.dtype() == Dtype::kF64) {
-    simulation::run<double>(inputs, kernel, output);
+    simulation::run<false, double>(inputs, kernel, output);
+  } else if (kernel.ftz) {
+    simulation::run<true, float>(inputs, kernel, output);
   } else {
-    simulation::run<float>(inputs, kernel, output);
+    simulation::run<false, float>(inputs, kernel, output);
   }
   return output;
 }
