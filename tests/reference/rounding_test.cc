@@ -18,9 +18,8 @@ WideMagnitude normalised(std::uint64_t significand, int exponent) {
   return {significand << left, exponent - left, false};
 }
 
-// The magnitude half-way between the finite encodings n and n + 1 of one sign, and the two nearest magnitudes
-// with 64 significant bits. n + 1 may be the infinity: then the midpoint is the largest finite value plus
-// half its ulp.
+// The magnitude half-way between the finite encoding n and n + 1. For the largest finite n, whose neighbour
+// is the infinity, it is the value of n plus half its ulp.
 WideMagnitude midpoint_above(const FloatFormat& format, std::uint64_t n) {
   const ExactValue value = decode_float(format, n);  // its exponent is that of its ulp
   return normalised(2 * value.significand + 1, value.exponent - 1);
@@ -28,8 +27,7 @@ WideMagnitude midpoint_above(const FloatFormat& format, std::uint64_t n) {
 
 void expect_midpoint(const FloatFormat& format, std::uint64_t n) {
   const WideMagnitude middle = midpoint_above(format, n);
-  const WideMagnitude below = {middle.significand - 1, middle.exponent,
-                               true};  // between the last two 64-bit numbers
+  const WideMagnitude below = {middle.significand - 1, middle.exponent, true};
   const WideMagnitude just_below = normalised(middle.significand - 1, middle.exponent);
   const WideMagnitude just_above = {middle.significand + 1, middle.exponent, false};
   const WideMagnitude above = {middle.significand, middle.exponent, true};
@@ -37,10 +35,11 @@ void expect_midpoint(const FloatFormat& format, std::uint64_t n) {
   for (const bool negative : {false, true}) {
     const std::uint64_t sign = negative ? format.sign_bit() : 0;
     ASSERT_EQ(round_to(format, negative, middle), sign | even) << std::hex << n;
-    // A leading significand of 2^63 - 1 loses its top bit: 2^64 - 2 plus sticky at half the exponent is the
-    // same.
-    if ((below.significand >> 63) != 0)
+    // The midpoint under the smallest subnormal is a power of two: one less has no top bit, which sticky
+    // demands.
+    if ((below.significand >> 63) != 0) {
       ASSERT_EQ(round_to(format, negative, below), sign | n) << std::hex << n;
+    }
     ASSERT_EQ(round_to(format, negative, just_below), sign | n) << std::hex << n;
     ASSERT_EQ(round_to(format, negative, just_above), sign | (n + 1)) << std::hex << n;
     ASSERT_EQ(round_to(format, negative, above), sign | (n + 1)) << std::hex << n;
