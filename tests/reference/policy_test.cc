@@ -1,4 +1,5 @@
-// The names of the policies (docs/spec/corners.md); what they do is tested in corners_test.cc.
+// The names of the policies (docs/spec/corners.md); what they do is tested in corners_value_test.cc and
+// corners_shape_test.cc.
 #include <gtest/gtest.h>
 
 #include "reference/policy.h"
