@@ -1,0 +1,92 @@
+// fill=nonfinite (DATA-32): fill=real with NaN, Inf, zero factors, scale byte 255 and overflow planted.
+#include "oracle/generate/real_like.h"
+#include "oracle/generate/row_atoms.h"
+
+namespace moe4::oracle {
+namespace {
+
+ExactValue nan_of(Key key) {
+  ExactValue nan = ExactValue::nan();
+  nan.negative = key.bits(0, 1) != 0;
+  nan.significand = key(0).word();
+  return nan;
+}
+
+class Nonfinite final : public RealLike {
+ public:
+  using RealLike::RealLike;
+
+  ExactValue token(std::int64_t t, std::int64_t i) const override {
+    const Key key = base_.root(kPlantStream)(t);
+    const std::int64_t kind = key.bits(0, 3);
+    const std::int64_t first = place(key(1));
+    const std::int64_t second = place(key(2));
+    switch (kind) {
+      case 1:
+        if (i == first) return nan_of(key(3));
+        break;
+      case 2:
+      case 3:
+        if (i == first) return ExactValue::inf(kind == 3);
+        break;
+      case 4:
+        if (i == first || i == second) return ExactValue::inf(i == first);
+        break;
+      case 5:
+        if (i == first) return largest(key(3));
+        break;
+      default:
+        break;
+    }
+    return RealLike::token(t, i);
+  }
+
+  void row(std::int64_t e, std::int64_t o, std::span<std::uint8_t> codes,
+           std::span<std::uint8_t> scales) const override {
+    RealLike::row(e, o, codes, scales);
+    const Key key = base_.root(kRowStream)(e)(o)(0);
+    const std::int64_t kind = key.bits(0, 4);
+    if (kind == 0) {
+      for (std::uint8_t& scale : scales) scale = static_cast<std::uint8_t>(250 + scale % 5);
+    } else if (kind <= 2) {
+      const auto g = static_cast<std::size_t>(dyadic_group(key(1)));
+      if (g < scales.size()) scales[g] = 255;
+    }
+  }
+
+  void mixture(std::int64_t t, std::span<ExactValue> p) const override {
+    RealLike::mixture(t, p);
+    const Key key = base_.root(kPlantStream)(t)(4);
+    for (std::size_t j = 0; j < p.size(); ++j) {
+      const Key draw = key(static_cast<std::int64_t>(j));
+      const std::int64_t kind = draw.bits(0, 5);
+      const bool negative = draw.bits(5, 1) != 0;
+      if (kind < 4) p[j] = number(negative, 0, 0);
+      if (kind == 4) p[j] = nan_of(draw(0));
+      if (kind == 5) p[j] = ExactValue::inf(negative);
+    }
+  }
+
+  ExactValue shared(std::int64_t t, std::int64_t o) const override {
+    const Key key = base_.root(kPlantStream)(t)(5)(o);
+    const std::int64_t kind = key.bits(0, 5);
+    if (kind == 0) return nan_of(key(0));
+    if (kind <= 2) return ExactValue::inf(kind == 2);
+    return RealLike::shared(t, o);
+  }
+
+ private:
+  static std::int64_t place(Key key) { return dyadic_group(key) * kGroupSize + key.bits(16, 5); }
+
+  ExactValue largest(Key key) const {
+    const FloatFormat& f = base_.format;
+    const std::int64_t significand = (std::int64_t{2} << f.mantissa_bits) - 1;
+    return number(key.bits(0, 1) != 0, significand, f.bias() - f.mantissa_bits);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<FillData> make_nonfinite_fill(const Case& c) { return std::make_unique<Nonfinite>(c); }
+
+}  // namespace moe4::oracle
