@@ -87,7 +87,9 @@ class Tensor {
 
  private:
   struct Unmap {
-    std::size_t mapped = 0;  // 0: from calloc
+    std::size_t mapped;  // 0: from calloc
+    Unmap() : mapped(0) {}
+    explicit Unmap(std::size_t bytes) : mapped(bytes) {}
     void operator()(std::byte* p) const noexcept;
   };
   static std::unique_ptr<std::byte[], Unmap> allocate(std::size_t bytes);
