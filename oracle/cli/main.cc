@@ -6,6 +6,7 @@
 
 #include "oracle/cli/command.h"
 #include "oracle/subject/nearest.h"
+#include "reference/arithmetic/canary.h"
 
 namespace moe4::oracle::cli {
 namespace {
@@ -61,6 +62,10 @@ ExitCode refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 ExitCode run(int argc, char** argv) {
+  if (Status status = check_float_environment()) {
+    refuse(*status);
+    return ExitCode::kSelfTest;
+  }
   CLI::App app{kDescription, "moe4"};
   app.footer(kFooter);
   app.require_subcommand(1);
