@@ -1,0 +1,62 @@
+#include "oracle/file/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace moe4::oracle {
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  static std::atomic<unsigned> counter = 0;
+  do {
+    temporary_ = path_.string() + ".part-" + std::to_string(getpid()) + "-" + std::to_string(counter++);
+    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EEXIST);
+  if (descriptor_ >= 0) return;
+  const int code = errno;
+  temporary_.clear();
+  failed_ = fail(code);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+Status AtomicFile::fail(int code) {
+  return Error{path_.string(), std::strerror(code), "FILE-14: the file can be written; nothing was"};
+}
+
+Status AtomicFile::write(const void* data, std::size_t size) {
+  constexpr std::size_t kLargestWrite = std::size_t{1} << 30;
+  for (std::size_t done = 0; done < size && !failed_;) {
+    const ssize_t put =
+        ::write(descriptor_, static_cast<const char*>(data) + done, std::min(size - done, kLargestWrite));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      failed_ = fail(errno);
+    } else {
+      done += static_cast<std::size_t>(put);
+    }
+  }
+  return failed_;
+}
+
+Status AtomicFile::commit() {
+  if (failed_) return failed_;
+  const int closed = close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    failed_ = fail(errno);
+    return failed_;
+  }
+  temporary_.clear();
+  return {};
+}
+
+}  // namespace moe4::oracle

@@ -1,0 +1,33 @@
+// A file that appears whole or not at all: written under another name in the same folder, then renamed
+// (FILE-14).
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "reference/status.h"
+
+namespace moe4::oracle {
+
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();  // without commit() nothing remains
+
+  // Remembers the first failure; write and commit after it do nothing and return it.
+  Status write(const void* data, std::size_t size);
+  Status commit();
+
+ private:
+  Status fail(int code);
+
+  std::filesystem::path path_;
+  std::string temporary_;
+  int descriptor_ = -1;
+  Status failed_;
+};
+
+}  // namespace moe4::oracle

@@ -1,0 +1,12 @@
+// Case and result files once their bytes are apart: what fuzzing drives, and read_case and read_result call.
+#pragma once
+
+#include "oracle/file/case_file.h"
+#include "oracle/file/safetensors.h"
+
+namespace moe4::oracle {
+
+Result<CaseData> case_from(SafeTensors file);
+Result<ResultFile> result_from(SafeTensors file);
+
+}  // namespace moe4::oracle
