@@ -18,6 +18,7 @@ struct ListedCase {
 
 std::vector<ListedCase> corner_cases();    // docs/spec/corners.md and the extended reals of linear.md
 std::vector<ListedCase> rounding_cases();  // the one rounding, in each dtype
+std::vector<ListedCase> extreme_cases();   // both ends of the exact sum, in each pair of dtypes
 std::vector<ListedCase> fault_cases();     // classes A to D and G to I of known kernel faults
 
 }  // namespace differential

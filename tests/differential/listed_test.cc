@@ -29,6 +29,7 @@ std::string case_name(const ::testing::TestParamInfo<ListedCase>& instance) { re
 
 INSTANTIATE_TEST_SUITE_P(Corner, Listed, ::testing::ValuesIn(corner_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Rounding, Listed, ::testing::ValuesIn(rounding_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Extreme, Listed, ::testing::ValuesIn(extreme_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Fault, Listed, ::testing::ValuesIn(fault_cases()), case_name);
 
 // The list alone, without a drawn problem, also tells every wrong model from the norm.
@@ -41,7 +42,7 @@ bool tells(const ListedCase& listed, const slow_model::ExpertLinear& model) {
 
 TEST_P(ListedAgainst, SomeCaseTellsTheWrongModel) {
   bool told = false;
-  for (auto list : {corner_cases, rounding_cases, fault_cases}) {
+  for (auto list : {corner_cases, rounding_cases, extreme_cases, fault_cases}) {
     const std::vector<ListedCase> cases = list();
     told = told || std::any_of(cases.begin(), cases.end(),
                                [](const ListedCase& listed) { return tells(listed, *GetParam().model); });

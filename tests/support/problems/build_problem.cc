@@ -38,8 +38,8 @@ Problem plain_problem(const Dims& dims, const FloatFormat& token_format) {
   problem.groups = dims.in / 32;
   problem.out = dims.out;
   problem.top_k = dims.top_k;
-  const std::vector<double> ones(count(dims.tokens * dims.in), 1.0);
-  problem.latent_tokens = float_tensor(token_format, ones);
+  const std::uint64_t one = token_format.one();
+  problem.latent_tokens = {token_format, std::vector<std::uint64_t>(count(dims.tokens * dims.in), one)};
   problem.packed_weights.assign(count(dims.experts * dims.out * problem.row_bytes()), 0x22);
   problem.scale_bytes.assign(count(dims.experts * dims.out * problem.groups), 127);
   for (std::int64_t t = 0; t < dims.tokens; ++t) {
@@ -47,9 +47,8 @@ Problem plain_problem(const Dims& dims, const FloatFormat& token_format) {
       problem.selected_experts.push_back(slot % dims.experts);
     }
   }
-  problem.mixture_weights =
-      float_tensor(token_format, std::vector<double>(count(dims.tokens * dims.top_k), 1.0));
-  problem.shared_output = float_tensor(token_format, std::vector<double>(count(dims.tokens * dims.out), 0.0));
+  problem.mixture_weights = {token_format, std::vector<std::uint64_t>(count(dims.tokens * dims.top_k), one)};
+  problem.shared_output = {token_format, std::vector<std::uint64_t>(count(dims.tokens * dims.out), 0)};
   return problem;
 }
 
