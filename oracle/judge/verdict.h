@@ -12,20 +12,30 @@
 
 namespace moe4::oracle {
 
-enum class VerdictStatus { kPassed, kFailed, kMistrusted, kNotExact, kModel, kSkipped, kUnsupported, kCrashed, kTimeout };
+enum class VerdictStatus {
+  kPassed,
+  kFailed,
+  kMistrusted,
+  kNotExact,
+  kModel,
+  kSkipped,
+  kUnsupported,
+  kCrashed,
+  kTimeout
+};
 std::string_view name_of(VerdictStatus status);  // "PASSED", ...
 
 struct Mismatch {
   std::int64_t token = 0, out = 0;
   std::uint64_t expected_lo = 0, expected_hi = 0;  // encodings; equal where bits are due
   std::uint64_t got = 0;
-  double ulps = 0;  // distance from the nearer end, in units of the output dtype
+  double ulps = 0;  // representable numbers from the nearer end; infinite for NaN (VER-12)
 };
 
 // Which (code, scale byte) pairs, shapes and routings could have changed a counted output (VER rules).
 struct Coverage {
-  std::bitset<16 * 256> pairs;   // code * 256 + scale byte
-  std::int64_t outputs = 0;      // counted outputs judged
+  std::bitset<16 * 256> pairs;  // code * 256 + scale byte
+  std::int64_t outputs = 0;     // counted outputs judged
   void merge(const Coverage& other) {
     pairs |= other.pairs;
     outputs += other.outputs;
@@ -34,12 +44,13 @@ struct Coverage {
 
 struct Verdict {
   VerdictStatus status = VerdictStatus::kPassed;
-  std::string rule;      // "VER-3: bits equal the norm's (exact8)"
-  std::string reason;    // one line; empty when passed
+  std::string rule;    // "VER-3: bits equal the norm's (exact8)"
+  std::string reason;  // one line; empty when passed
   std::int64_t outputs = 0, mismatched = 0, nan = 0, inf = 0, unwritten = 0;
-  std::vector<Mismatch> worst;       // at most 20, worst first
-  double singleton_share = 0;        // share of outputs whose bits were due
-  double max_ulp = 0;                // largest distance from the norm's bits, in ulp of the output dtype
+  std::vector<Mismatch> worst;     // at most 20, worst first
+  std::vector<std::string> where;  // where the wrong outputs lie, a line each (oracle/judge/clusters.h)
+  double singleton_share = 0;      // share of outputs whose bits were due
+  double max_ulp = 0;              // largest distance from the norm's bits, in ulp of the output dtype
   std::optional<ExactProof> proof;
   std::vector<DeviceFinding> findings;
   Coverage coverage;

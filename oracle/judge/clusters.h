@@ -1,0 +1,18 @@
+// Where the wrong outputs lie, in words: tokens, outputs, experts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "oracle/case/case_data.h"
+
+namespace moe4::oracle {
+
+// "0..7, 12, 40..41 (and 3 more)": ascending numbers as ranges, at most `most` of them.
+std::string ranges(const std::vector<std::int64_t>& ascending, std::size_t most = 8);
+
+// A line each. wrong: flat indices into [T,O], ascending and not empty.
+std::vector<std::string> describe_clusters(const CaseData& data, const std::vector<std::int64_t>& wrong);
+
+}  // namespace moe4::oracle

@@ -1,0 +1,68 @@
+#include "oracle/judge/compare.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace moe4::oracle {
+namespace {
+
+constexpr std::size_t kWorst = 20;
+
+bool worse(const Mismatch& a, const Mismatch& b) {
+  if (a.ulps != b.ulps) return a.ulps > b.ulps;
+  if (a.token != b.token) return a.token < b.token;
+  return a.out < b.out;
+}
+
+// VER-12.
+double ulps_outside(const Encodings& encodings, const OutputInterval& due, std::uint64_t got) {
+  if (encodings.is_nan(got) || encodings.is_nan(due.exact)) return std::numeric_limits<double>::infinity();
+  return std::min(encodings.distance(due.lo, got), encodings.distance(due.hi, got));
+}
+
+}  // namespace
+
+bool is_counted(const OutputInterval& due, const CompareRules& rules) {
+  return due.cls == OutputClass::kFinite || !rules.skip_nonfinite;  // VER-6
+}
+
+bool is_right(const Encodings& encodings, const OutputInterval& due, std::uint64_t got,
+              const CompareRules& rules) {
+  if (due.may_overflow && !encodings.is_finite(got)) return true;  // BND-12, BND-13
+  if (due.cls == OutputClass::kNan) return encodings.is_nan(got);  // COR-4
+  if (encodings.is_nan(got)) return false;
+  return encodings.at_most(due.lo, got, rules.strict_zero) &&
+         encodings.at_most(got, due.hi, rules.strict_zero);
+}
+
+Comparison compare(const Tensor& output, const std::vector<OutputInterval>& due, const CompareRules& rules) {
+  const Encodings encodings(output.dtype());
+  const std::int64_t out = output.dim(1);
+  Comparison result;
+  for (std::int64_t index = 0; index < output.elements(); ++index) {
+    const OutputInterval& y = due[static_cast<std::size_t>(index)];
+    if (!is_counted(y, rules)) continue;
+    const std::uint64_t got = encodings.load(output, index);
+    const bool finite = encodings.is_finite(got);
+    ++result.outputs;
+    result.singletons += (y.lo == y.hi && !y.may_overflow) ? 1 : 0;
+    result.telling += finite && !encodings.is_zero(got) && !encodings.is_largest(got) ? 1 : 0;
+    if (finite && encodings.is_finite(y.exact)) {
+      result.max_ulp = std::max(result.max_ulp, encodings.distance(y.exact, got));
+    }
+    if (is_right(encodings, y, got, rules)) continue;
+    result.wrong.push_back(index);
+    result.nan += encodings.is_nan(got) ? 1 : 0;
+    result.inf += encodings.is_inf(got) ? 1 : 0;
+    result.worst.push_back({index / out, index % out, y.lo, y.hi, got, ulps_outside(encodings, y, got)});
+    if (result.worst.size() >= 64 * kWorst) {
+      std::sort(result.worst.begin(), result.worst.end(), worse);
+      result.worst.resize(kWorst);
+    }
+  }
+  std::sort(result.worst.begin(), result.worst.end(), worse);
+  if (result.worst.size() > kWorst) result.worst.resize(kWorst);
+  return result;
+}
+
+}  // namespace moe4::oracle

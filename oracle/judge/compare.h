@@ -1,0 +1,37 @@
+// Outputs against what is due (VER-3 … VER-6, VER-12).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "oracle/judge/encodings.h"
+#include "oracle/judge/verdict.h"
+#include "reference/bound/once.h"
+
+namespace moe4::oracle {
+
+struct CompareRules {
+  bool strict_zero = false;     // VER-5
+  bool skip_nonfinite = false;  // VER-6
+};
+
+// Is this output counted?
+bool is_counted(const OutputInterval& due, const CompareRules& rules);
+
+// Is it right?
+bool is_right(const Encodings& encodings, const OutputInterval& due, std::uint64_t got,
+              const CompareRules& rules);
+
+struct Comparison {
+  std::int64_t outputs = 0, nan = 0, inf = 0;
+  std::int64_t singletons = 0;  // counted outputs with one right result
+  std::int64_t telling = 0;     // counted outputs that are finite, not zero, below the largest number (VER-9)
+  double max_ulp = 0;
+  std::vector<std::int64_t> wrong;  // flat indices, ascending
+  std::vector<Mismatch> worst;      // at most 20
+};
+
+// Precondition: output has the shape and dtype that due was computed for.
+Comparison compare(const Tensor& output, const std::vector<OutputInterval>& due, const CompareRules& rules);
+
+}  // namespace moe4::oracle

@@ -1,0 +1,18 @@
+// A verdict in words, for whoever has to find the fault. The replay command is the caller's to add.
+#pragma once
+
+#include <string>
+
+#include "oracle/judge/verdict.h"
+
+namespace moe4::oracle {
+
+// In this order: verdict and rule; counts; where; worst elements in hex and value, expected first; codes and
+// scale behind the first of them; what the device saw. Lines end with '\n'.
+std::string report_text(const CaseData& data, const Declaration& declaration, const Verdict& verdict);
+
+// The groups that weigh most in output [token, out], a line each: slot, expert, p, group, scale byte, codes
+// in the order of i.
+std::string operands_behind(const CaseData& data, std::int64_t token, std::int64_t out);
+
+}  // namespace moe4::oracle
