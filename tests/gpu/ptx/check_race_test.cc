@@ -1,0 +1,301 @@
+// Planted races in shared and global memory, decided by happens-before; each twin has the missing order.
+#include <gtest/gtest.h>
+
+#include "tests/gpu/ptx/check_support.h"
+
+namespace moe4::ptx::test {
+namespace {
+
+constexpr const char* kSetup = R"(
+.shared .align 4 .b8 tile[4096];
+mov.u32 %r1, %tid.x; mov.u32 %r2, tile; mad.lo.u32 %r3, %r1, 4, %r2; mov.u32 %r9, %ntid.x;
+ld.param.u64 %rd1, [out]; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2;
+sub.u32 %r4, %r9, %r1; sub.u32 %r4, %r4, 1; mad.lo.u32 %r5, %r4, 4, %r2;
+)";
+
+Trial in_shared(const std::string& body, std::uint32_t threads) {
+  return {kernel(".param .u64 out", kSetup + body + "\nret;"),
+          {zeroed("out", 4 * threads)},
+          {1, 1, 1},
+          {threads, 1, 1}};
+}
+
+// Read after write: each thread reads the cell of its mirror image in another warp.
+Trial mirror(bool barrier, std::uint32_t threads = 64) {
+  return in_shared(std::string("st.shared.u32 [%r3], %r1;  // WRITE\n") + (barrier ? "bar.sync 0;\n" : "") +
+                       "ld.shared.u32 %r6, [%r5];  // READ\nst.global.u32 [%rd3], %r6;",
+                   threads);
+}
+
+TEST(SharedRace, ReadAfterWriteBetweenWarps) {
+  const Trial trial = mirror(false);
+  const Finding& finding = expect_race(trial, run(trial), Check::kSharedRace, "WRITE", "READ");
+  ASSERT_TRUE(finding.other.has_value());
+  EXPECT_EQ(finding.place.thread.x + finding.other->thread.x, 63u) << to_string(finding);
+  EXPECT_FALSE(finding.other->instruction.empty());
+  expect_clean(run(mirror(true)));
+}
+
+TEST(SharedRace, BlockThatIsNoMultipleOf32) {
+  const Trial trial = mirror(false, 75);
+  expect_race(trial, run(trial), Check::kSharedRace, "WRITE", "READ");
+  expect_clean(run(mirror(true, 75)));
+}
+
+TEST(SharedRace, WriteAfterRead) {
+  const auto make = [](bool second_barrier) {
+    return in_shared(std::string("st.shared.u32 [%r3], %r1;\nbar.sync 0;\nld.shared.u32 %r6, [%r5];  // "
+                                 "READ\nst.global.u32 [%rd3], %r6;\n") +
+                         (second_barrier ? "bar.sync 0;\n" : "") + "st.shared.u32 [%r3], 9;  // OVERWRITE",
+                     64);
+  };
+  const Trial trial = make(false);
+  expect_race(trial, run(trial), Check::kSharedRace, "READ", "OVERWRITE");
+  expect_clean(run(make(true)));
+}
+
+TEST(SharedRace, WriteAfterWrite) {
+  const auto make = [](const char* order) {
+    return in_shared(
+        std::string("st.shared.u32 [%r3], %r1;  // FIRST\n") + order + "st.shared.u32 [%r5], %r1;  // SECOND",
+        64);
+  };
+  const Trial trial = make("");
+  expect_race(trial, run(trial), Check::kSharedRace, "FIRST", "SECOND");
+  expect_clean(run(make("bar.sync 0;\n")));
+}
+
+// A warp barrier does not order warps.
+TEST(SharedRace, WarpBarrierDoesNotOrderWarps) {
+  const Trial trial = in_shared(
+      "st.shared.u32 [%r3], %r1;  // WRITE\nbar.warp.sync -1;\nld.shared.u32 %r6, [%r5];  // "
+      "READ\nst.global.u32 [%rd3], %r6;",
+      64);
+  expect_race(trial, run(trial), Check::kSharedRace, "WRITE", "READ");
+}
+
+// A barrier of a part of the block orders only that part.
+TEST(SharedRace, NamedBarrierOrdersItsOwnWarpsOnly) {
+  const auto make = [](const char* barrier) {
+    return in_shared(
+        std::string("st.shared.u32 [%r3], %r1;  // WRITE\nshr.u32 %r10, %r1, 6;\nadd.u32 %r10, %r10, 1;\n") +
+            barrier + "\nld.shared.u32 %r6, [%r5];  // READ\nst.global.u32 [%rd3], %r6;",
+        128);
+  };
+  const Trial trial = make("bar.sync %r10, 64;");  // pairs of warps
+  expect_race(trial, run(trial), Check::kSharedRace, "WRITE", "READ");
+  expect_clean(run(make("bar.sync 5, 128;")));
+}
+
+// The classic double-buffer fault: one barrier a round is enough only with two buffers.
+TEST(SharedRace, RingOfBuffers) {
+  const auto make = [](int buffers) {
+    return in_shared(
+        "mov.u32 %r10, 0;\nLOOP:\nrem.u32 %r11, %r10, " + std::to_string(buffers) +
+            ";\nmad.lo.u32 %r12, %r11, 256, %r3;\nst.shared.u32 [%r12], %r10;  // FILL\nbar.sync "
+            "0;\nmad.lo.u32 %r13, %r11, 256, %r5;\nld.shared.u32 %r14, [%r13];  // USE\n"
+            "add.u32 %r10, %r10, 1;\nsetp.lt.u32 %p1, %r10, 6;\n@%p1 bra LOOP;\nst.global.u32 [%rd3], %r14;",
+        64);
+  };
+  const Trial trial = make(1);
+  expect_race(trial, run(trial), Check::kSharedRace, "FILL", "USE");
+  expect_clean(run(make(2)));
+}
+
+TEST(SharedRace, DivergentHalvesOfAWarp) {
+  const auto make = [](const char* order) {
+    return in_shared(
+        std::string(
+            "setp.lt.u32 %p1, %r1, 16;\n@!%p1 bra JOIN;\nst.shared.u32 [%r3], %r1;  // WRITE\nJOIN:\n") +
+            order +
+            "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra END;\nld.shared.u32 %r6, [%r5];  // READ\nst.global.u32 "
+            "[%rd3], %r6;\nEND:",
+        32);
+  };
+  const Trial trial = make("");
+  expect_race(trial, run(trial), Check::kSharedRace, "WRITE", "READ");
+  expect_clean(run(make("bar.warp.sync 0xffffffff;\n")));
+  expect_clean(run(make("bar.sync 0;\n")));
+}
+
+// Neighbouring lanes exchange through shared memory: without a warp barrier they have no order.
+TEST(SharedRace, LanesOfOneWarp) {
+  const auto make = [](const char* order) {
+    return in_shared(std::string("st.shared.u32 [%r3], %r1;  // WRITE\n") + order +
+                         "ld.shared.u32 %r6, [%r5];  // READ\nst.global.u32 [%rd3], %r6;",
+                     32);
+  };
+  const Trial trial = make("");
+  expect_race(trial, run(trial), Check::kSharedRace, "WRITE", "READ");
+  expect_clean(run(make("bar.warp.sync 0xffffffff;\n")));
+}
+
+TEST(SharedRace, TwoLanesOfOneStore) {
+  const auto make = [](const char* divisor) {
+    return in_shared(std::string("div.u32 %r10, %r1, ") + divisor +
+                         ";\nmad.lo.u32 %r11, %r10, 4, %r2;\nst.shared.u32 [%r11], %r1;  // STORE",
+                     32);
+  };
+  const Trial trial = make("2");
+  expect_race(trial, run(trial), Check::kSharedRace, "// STORE", "// STORE");
+  expect_clean(run(make("1")));
+}
+
+TEST(SharedRace, BytesOfOneWordAreApart) {
+  const auto make = [](const char* width) {
+    return in_shared(std::string("add.u32 %r10, %r2, %r1;\nst.shared.") + width +
+                         " [%r10], %r1;  // STORE\nbar.sync 0;\nld.shared.u32 %r11, [%r3];",
+                     64);
+  };
+  Trial clean = make("u8");
+  clean.text.replace(clean.text.find("ld.shared.u32 %r11, [%r3];"), 26, "ld.shared.u8 %r11, [%r10];");
+  expect_clean(run(clean));
+  Trial overlap = clean;  // two bytes a thread, one byte apart, aligned for every second thread only
+  overlap.text.replace(overlap.text.find("st.shared.u8 [%r10], %r1;"), 25,
+                       "and.b32 %r12, %r1, -2; add.u32 %r12, %r2, %r12; st.shared.u16 [%r12], %r1;");
+  expect_race(overlap, run(overlap), Check::kSharedRace, "// STORE", "// STORE");
+}
+
+TEST(SharedRace, AtomicsDoNotRaceWithEachOther) {
+  const auto make = [](const char* access) {
+    return in_shared(
+        std::string("setp.ne.u32 %p1, %r1, 0;\n@%p1 bra ZEROED;\nst.shared.u32 [%r2], 0;\nZEROED:\nbar.sync "
+                    "0;\natom.shared.add.u32 %r6, [%r2], 1;  // ATOMIC\n") +
+            access + "\nst.global.u32 [%rd3], %r7;",
+        64);
+  };
+  expect_clean(run(make("atom.shared.max.u32 %r7, [%r2], %r1;")));
+  expect_clean(run(make("bar.sync 0;\nld.shared.u32 %r7, [%r2];")));
+  const Trial trial = make("ld.shared.u32 %r7, [%r2];  // PLAIN");
+  expect_race(trial, run(trial), Check::kSharedRace, "ATOMIC", "PLAIN");
+}
+
+TEST(SharedRace, ReadersDoNotRace) {
+  expect_clean(
+      run(in_shared("setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.u32 [%r2], 5;\nbar.sync 0;\nld.shared.u32 %r6, "
+                    "[%r2];\nst.global.u32 [%rd3], %r6;",
+                    96)));
+}
+
+// bar.arrive orders what came before it with what follows the matching bar.sync, and nothing else.
+TEST(SharedRace, ArriveGivesOrderOneWay) {
+  const auto make = [](const char* after_arrive) {
+    return in_shared(std::string("setp.ge.u32 %p1, %r1, 32;\n@%p1 bra CONSUMER;\nst.shared.u32 [%r3], %r1;  "
+                                 "// BEFORE\nbar.arrive 1, 64;\n") +
+                         after_arrive +
+                         "ret;\nCONSUMER:\nbar.sync 1, 64;\nld.shared.u32 %r6, [%r5];  // "
+                         "READ\nst.global.u32 [%rd3], %r6;",
+                     64);
+  };
+  expect_clean(run(make("")));
+  const Trial trial = make("st.shared.u32 [%r3], 1;  // LATE\n");
+  expect_race(trial, run(trial), Check::kSharedRace, "LATE", "READ");
+}
+
+Trial in_global(const std::string& body, std::uint32_t blocks, std::uint32_t threads) {
+  return {kernel(".param .u64 out, .param .u64 other",
+                 "ld.param.u64 %rd1, [out]; ld.param.u64 %rd5, [other]; mov.u32 %r1, %tid.x; mov.u32 %r2, "
+                 "%ctaid.x; mov.u32 %r3, %ntid.x;\n"
+                 "mad.lo.u32 %r4, %r2, %r3, %r1; mul.wide.u32 %rd2, %r4, 4; add.u64 %rd3, %rd1, %rd2; "
+                 "mul.wide.u32 %rd4, %r2, 4; add.u64 %rd4, %rd1, %rd4; setp.eq.u32 %p1, %r1, 0;\n" +
+                     body + "\nret;"),
+          {zeroed("out", 4096), zeroed("other", 4096)},
+          {blocks, 1, 1},
+          {threads, 1, 1}};
+}
+
+TEST(GlobalRace, TwoBlocksWriteOneCell) {
+  const Trial trial = in_global("@%p1 st.global.u32 [%rd1], %r2;  // WRITE", 4, 32);
+  const Finding& finding = expect_race(trial, run(trial), Check::kGlobalRace, "// WRITE", "// WRITE");
+  EXPECT_FALSE(finding.place.block == finding.other->block);
+  EXPECT_NE(finding.message.find("out"), std::string::npos) << finding.message;
+  expect_clean(run(in_global("@%p1 st.global.u32 [%rd4], %r2;", 4, 32)));
+}
+
+TEST(GlobalRace, OneBlockReadsWhatAnotherWrites) {
+  const Trial trial = in_global(
+      "@%p1 st.global.u32 [%rd4], %r2;  // WRITE\nld.global.u32 %r5, [%rd1];  // READ\nst.global.u32 [%rd5], "
+      "%r5;",
+      2, 1);
+  const LaunchReport report = run(trial);
+  bool seen = false;
+  for (const Finding& finding : report.findings)
+    seen |= finding.check == Check::kGlobalRace && finding.other &&
+            finding.place.ptx_line != finding.other->ptx_line;
+  EXPECT_TRUE(seen) << describe(report);
+  expect_clean(
+      run(in_global("@%p1 st.global.u32 [%rd4], %r2;\nld.global.u32 %r5, [%rd4];\nadd.u64 %rd6, %rd4, "
+                    "2048;\nst.global.u32 [%rd6], %r5;",
+                    2, 1)));
+}
+
+TEST(GlobalRace, AtomicsBetweenBlocks) {
+  expect_clean(run(in_global("red.global.add.u32 [%rd1], 1;", 8, 64)));
+  const Trial trial = in_global(
+      "@%p1 bra PLAIN;\nred.global.add.u32 [%rd1], 1;  // ATOMIC\nret;\nPLAIN:\nsetp.ne.u32 %p2, %r2, "
+      "0;\n@%p2 ret;\nst.global.u32 [%rd1], 7;  // STORE",
+      8, 64);
+  expect_race(trial, run(trial), Check::kGlobalRace, "ATOMIC", "// STORE");
+}
+
+TEST(GlobalRace, WarpsOfOneBlock) {
+  const auto make = [](const char* order) {
+    return in_global(
+        std::string("st.global.u32 [%rd3], %r1;  // WRITE\n") + order +
+            "sub.u32 %r5, 63, %r1;\nmul.wide.u32 %rd6, %r5, 4;\nadd.u64 %rd7, %rd1, %rd6;\nld.global.u32 "
+            "%r6, [%rd7];  // READ\nadd.u64 %rd8, %rd3, 1024;\nst.global.u32 [%rd8], %r6;",
+        1, 64);
+  };
+  const Trial trial = make("");
+  expect_race(trial, run(trial), Check::kGlobalRace, "WRITE", "READ");
+  expect_clean(run(make("bar.sync 0;\n")));
+}
+
+// The usual hand-over between blocks: data, fence, flag; spin on the flag, fence, data.
+Trial hand_over(const char* publish, const char* observe) {
+  return in_global(
+      std::string("setp.eq.u32 %p2, %r2, 0;\n@!%p2 bra CONSUMER;\nst.global.u32 [%rd1+64], 42;  // DATA\n") +
+          publish + "ret;\nCONSUMER:\nSPIN:\n" + observe +
+          "setp.eq.u32 %p3, %r5, 0;\n@%p3 bra SPIN;\nld.global.u32 %r6, [%rd1+64];  // USE\nst.global.u32 "
+          "[%rd1+128], %r6;",
+      2, 1);
+}
+
+TEST(GlobalRace, ReleaseAndAcquireOrderBlocks) {
+  expect_clean(run(hand_over("fence.acq_rel.gpu;\nred.relaxed.gpu.global.add.u32 [%rd5], 1;\n",
+                             "ld.acquire.gpu.global.u32 %r5, [%rd5];\n")));
+  expect_clean(
+      run(hand_over("st.release.gpu.global.u32 [%rd5], 1;\n", "ld.acquire.gpu.global.u32 %r5, [%rd5];\n")));
+  expect_clean(run(hand_over("membar.gl;\natom.global.exch.b32 %r7, [%rd5], 1;\n",
+                             "ld.relaxed.gpu.global.u32 %r5, [%rd5];\nmembar.gl;\n")));
+  const Trial no_release =
+      hand_over("red.relaxed.gpu.global.add.u32 [%rd5], 1;\n", "ld.acquire.gpu.global.u32 %r5, [%rd5];\n");
+  expect_race(no_release, run(no_release), Check::kGlobalRace, "DATA", "USE");
+  const Trial no_acquire =
+      hand_over("st.release.gpu.global.u32 [%rd5], 1;\n", "ld.relaxed.gpu.global.u32 %r5, [%rd5];\n");
+  expect_race(no_acquire, run(no_acquire), Check::kGlobalRace, "DATA", "USE");
+}
+
+TEST(GlobalRace, NonCoherentLoadOfWrittenMemory) {
+  const auto make = [](const char* load) {
+    return in_global(std::string("st.global.u32 [%rd3], %r1;  // WRITE\n") + load +
+                         " %r6, [%rd3];  // READ\nadd.u64 %rd8, %rd3, 1024;\nst.global.u32 [%rd8], %r6;",
+                     1, 32);
+  };
+  const Trial trial = make("ld.global.nc.u32");
+  const LaunchReport report = run(trial);
+  bool seen = false;
+  for (const Finding& finding : report.findings)
+    seen |= finding.place.ptx_line == line_of(trial.text, "READ");
+  EXPECT_TRUE(seen) << describe(report);
+  expect_clean(run(make("ld.global.u32")));
+}
+
+TEST(Race, OffWithChecksOff) {
+  Trial trial = mirror(false);
+  trial.options.checks = false;
+  EXPECT_TRUE(run(trial).findings.empty());
+}
+
+}  // namespace
+}  // namespace moe4::ptx::test
