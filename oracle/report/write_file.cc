@@ -1,34 +1,17 @@
 #include "oracle/report/write_file.h"
 
-#include <unistd.h>
-
 #include <fstream>
 #include <sstream>
 #include <system_error>
 
+#include "oracle/file/atomic_file.h"
+
 namespace moe4::oracle {
 
 Status write_file(const std::filesystem::path& path, std::string_view text) {
-  std::filesystem::path partial = path;
-  partial += ".partial-" + std::to_string(::getpid());
-  {
-    std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
-    file.flush();
-    if (!file) {
-      std::error_code ignored;
-      std::filesystem::remove(partial, ignored);
-      return Error{"file", path.string(), "cannot be written"};
-    }
-  }
-  std::error_code error;
-  std::filesystem::rename(partial, path, error);
-  if (error) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    return Error{"file", path.string(), "cannot be written: " + error.message()};
-  }
-  return {};
+  AtomicFile file(path);
+  if (Status status = file.write(text.data(), text.size())) return status;
+  return file.commit();
 }
 
 Result<std::string> read_file(const std::filesystem::path& path) {

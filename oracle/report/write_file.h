@@ -8,7 +8,7 @@
 
 namespace moe4::oracle {
 
-// Writes a temporary file in the same folder, then renames it over `path`.
+// FILE-14.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
 // The whole file, at most 64 MiB: lists, declarations and manifests, never tensors.

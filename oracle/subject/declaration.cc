@@ -311,9 +311,6 @@ std::optional<std::string> Declaration::refuses(const Case& c) const {
       return refusal("policy", to_string(c.policy), own.empty() ? "the norm's" : own);
     }
   }
-  if (!nonfinite_ieee && c.fill == Fill::kNonfinite) {
-    return refusal("fill", name_of(c.fill), "finite data; it leaves non-finite results unspecified");
-  }
   return {};
 }
 
