@@ -17,6 +17,7 @@ namespace {
 
 using Pairs = std::array<std::uint16_t, 256>;  // by scale byte: a bit a code
 constexpr std::uint16_t kAllCodes = 0xFFFF;
+constexpr std::int64_t kWorthThreads = std::int64_t{1} << 14;  // outputs
 
 double to_double(const ExactValue& v) { return std::ldexp(static_cast<double>(v.significand), v.exponent); }
 
@@ -144,7 +145,7 @@ Coverage cover(const CaseData& data, const std::vector<OutputInterval>& due, boo
 
   Pairs all{};
   std::int64_t outputs = 0;
-#pragma omp parallel reduction(+ : outputs)
+#pragma omp parallel reduction(+ : outputs) if (tokens * out >= kWorthThreads)
   {
     Pairs mine{};
 #pragma omp for schedule(dynamic)

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kLargestIn = std::int64_t{1} << 21;
 constexpr std::int64_t kLargestTopK = std::int64_t{1} << 20;
+constexpr std::int64_t kWorthThreads = std::int64_t{1} << 20;  // products
 
 // One use of an expert.
 struct Use {
@@ -105,10 +106,12 @@ Result<OnceBounds> once_bounds(const ExpertLinearInputs& inputs, const Policy& p
     tokens.emplace_back(plan, Elements<2>(inputs.latent_tokens), t, dims.in);
   }
 
+  const bool threads = dims.tokens * dims.top_k * dims.out >= kWorthThreads / dims.in;
+
   // Each block of rows belongs to one thread; a row is decoded once for all tokens that select its expert.
   std::vector<OutputBound> bounds(static_cast<std::size_t>(dims.tokens * dims.out));
   const std::int64_t blocks = (dims.out + kRowBlock - 1) / kRowBlock;
-#pragma omp parallel
+#pragma omp parallel if (threads)
   {
     RowBlock rows(plan);
 #pragma omp for schedule(dynamic)
@@ -137,7 +140,7 @@ Result<OnceBounds> once_bounds(const ExpertLinearInputs& inputs, const Policy& p
   result.outputs.resize(bounds.size());
   std::int64_t singletons = 0;
   const Elements<2> shared(inputs.shared_output);
-#pragma omp parallel reduction(+ : singletons)
+#pragma omp parallel reduction(+ : singletons) if (threads)
   {
     std::optional<ExactToken> token;
     std::int64_t t_of_token = -1;
