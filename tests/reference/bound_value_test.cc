@@ -228,6 +228,23 @@ TEST(BoundValue, InfiniteMixtureTimesAnUnsettledSum) {
   EXPECT_FALSE(minus.may_overflow);
 }
 
+// The bound is not idle: 1, then terms of just under half an ulp, each lost. The kernel's error is nine
+// tenths of E.
+TEST(BoundValue, AKernelCanComeClose) {
+  std::vector<double> x(64, 0.98 * 0x1p-24);
+  for (double& v : x) v = static_cast<double>(static_cast<float>(v));
+  x[0] = 1;
+  long double exact = 0;
+  for (const double v : x) exact += v;
+  const Problem problem = row(x);
+  const OutputInterval y = only_output(problem, arithmetic("seq"));
+  const Tensor kernel = simulate(problem.inputs(), {parse_order("seq").value()});
+  const float got = std::bit_cast<float>(kernel.as<std::uint32_t>()[0]);
+  EXPECT_EQ(got, 1.0F);
+  EXPECT_GT(exact - got, 0.9L * y.error);
+  EXPECT_LE(exact - got, static_cast<long double>(y.error));
+}
+
 TEST(BoundValue, NoSlotIsTheSharedOutput) {
   Problem problem({.top_k = 0}, {.x = Dtype::kBF16, .s = Dtype::kF32});
   problem.shared({0x1.01p0});  // halfway between two BF16 numbers
