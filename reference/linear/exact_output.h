@@ -7,11 +7,13 @@
 //   token.dot(token.slots()[0], o).round(kF64);               // RNE(d_j) as bits of a double
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "reference/accumulate/exact_widths.h"
 #include "reference/formats/elements.h"
+#include "reference/formats/packed_codes.h"
 #include "reference/linear/mxfp4_expert_linear.h"
 #include "reference/routing/slots.h"
 
@@ -55,6 +57,9 @@ class ExactToken {
   ExactOutput output(std::int64_t o) const;
 
  private:
+  std::array<E2M1Bits, kGroupSize> codes_of_group(std::int64_t expert, std::int64_t o, std::int64_t g) const;
+  std::array<ExactValue, 16> weights_of_codes(std::int64_t expert, std::int64_t o, std::int64_t g) const;
+
   std::int64_t t_;
   Policy policy_;
   Elements<4> packed_weights_;

@@ -26,6 +26,7 @@ Status mxfp4_expert_linear(const ExpertLinearInputs& inputs, MutableTensorView o
   constexpr std::int64_t kMinParallelProducts = 1 << 16;
   const bool parallel = tokens * out >= kMinParallelProducts / dims->in;
 
+  // LIN-8: without outputs there is nothing to do; without slots y is RNE(s).
   // LIN-9: outputs are independent of each other, so the number of threads changes no bit.
 #pragma omp parallel if (parallel)
   {

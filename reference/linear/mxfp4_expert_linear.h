@@ -39,10 +39,12 @@ struct ExpertLinearDims {
 };
 
 // VAL-1 … VAL-9 without the output; the ids are read.
-Result<ExpertLinearDims> validate_mxfp4_expert_linear(const ExpertLinearInputs& inputs, const Policy& policy = {});
+Result<ExpertLinearDims> validate_mxfp4_expert_linear(const ExpertLinearInputs& inputs,
+                                                      const Policy& policy = {});
 
 // The norm, into memory of the caller. On an Error nothing has been written.
-Status mxfp4_expert_linear(const ExpertLinearInputs& inputs, MutableTensorView output, const Policy& policy = {});
+Status mxfp4_expert_linear(const ExpertLinearInputs& inputs, MutableTensorView output,
+                           const Policy& policy = {});
 
 // The norm, by the statement's name and six arguments.
 Result<Tensor> mxfp4_expert_linear(const TensorView& latent_tokens, const TensorView& packed_weights,

@@ -13,8 +13,8 @@ namespace moe4 {
 // FMT-2 under COR-1 and COR-2.
 ExactValue scale_value(E8M0Bits scale, const Policy& policy);
 
-// FMT-5: code times scale, exact. What the policies say of single codes (COR-1: Inf times a zero code is NaN)
-// follows from the product alone.
+// FMT-5: code times scale, exact, beyond the range of BF16 and FP32 too (COR-9). What the policies say of
+// single codes (COR-1: Inf times a zero code is NaN) follows from the product alone.
 ExactValue weight_value(E2M1Bits code, const ExactValue& scale);
 
 // weight_value of the codes 0..15.
