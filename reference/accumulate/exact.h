@@ -3,7 +3,6 @@
 
 #include <array>
 #include <bit>
-#include <cassert>
 #include <cstdint>
 
 #include "reference/arithmetic/round.h"
@@ -23,7 +22,6 @@ class FixedAccumulator {
   // Adds (-1)^negative * significand * 2^exponent. Precondition: exponent >= kLsb.
   void add(bool negative, Uint128 significand, int exponent) {
     const int position = exponent - kLsb;
-    assert(position >= 0);
     const int first = position / 64;
     const int shift = position % 64;
     const Uint128 low = significand << shift;

@@ -1,9 +1,6 @@
 // The exact product of two values over the extended reals (LIN-5).
 #pragma once
 
-#include <bit>
-#include <cassert>
-
 #include "reference/formats/exact_value.h"
 
 namespace moe4 {
@@ -12,7 +9,6 @@ namespace moe4 {
 constexpr ExactValue product(const ExactValue& a, const ExactValue& b) {
   const bool negative = a.negative != b.negative;
   if (a.is_finite() && b.is_finite()) {
-    assert(std::bit_width(a.significand) + std::bit_width(b.significand) <= 64);
     return ExactValue::finite(negative, a.significand * b.significand, a.exponent + b.exponent);
   }
   if (a.cls == ValueClass::kNan || b.cls == ValueClass::kNan) return ExactValue::nan();

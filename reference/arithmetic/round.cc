@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 
 namespace moe4 {
 namespace {
@@ -25,7 +24,6 @@ std::uint64_t round_to(const FloatFormat& format, bool negative, const WideMagni
   if (magnitude.significand == 0) return sign;
 
   const int left = std::countl_zero(magnitude.significand);
-  assert(left == 0 || !magnitude.sticky);
   const std::uint64_t significand = magnitude.significand << left;
   const int exponent = magnitude.exponent - left;
   const int leading = exponent + 63;
