@@ -53,14 +53,14 @@ std::string replay(const Options& options) {
 
 ExitCode check(const Options& options) {
   Result<CaseData> data = read_case(options.file);
-  if (!data.ok()) return refuse(options.file + ": " + data.error().message());
+  if (!data.ok()) return refuse_file(options.file, data.error());
   if (Status status = apply_policies(options.policies, data->policy)) return refuse(*status);
   Result<Declaration> declaration = declaration_of(options, data->policy);
   if (!declaration.ok()) return refuse(declaration.error());
   Result<ExpertLinearDims> dims = validate_mxfp4_expert_linear(data->inputs(), data->policy);
-  if (!dims.ok()) return refuse(options.file + ": " + dims.error().message());
+  if (!dims.ok()) return refuse_file(options.file, dims.error());
   Result<ResultFile> actual = read_result(options.actual);
-  if (!actual.ok()) return refuse(options.actual + ": " + actual.error().message());
+  if (!actual.ok()) return refuse_file(options.actual, actual.error());
 
   SubjectRun run;
   run.output = std::move(actual->output);

@@ -13,6 +13,7 @@ namespace moe4::oracle::cli {
 // Results go to stdout; what this prints goes to stderr. Returns the code for bad usage or input.
 ExitCode refuse(const Error& error);
 ExitCode refuse(std::string_view message);
+ExitCode refuse_file(const std::string& path, const Error& error);  // names the file if the error does not
 
 // Every command sets `code` in its callback.
 void add_list(CLI::App& app, ExitCode& code);

@@ -96,6 +96,10 @@ ExitCode refuse(std::string_view message) {
 
 ExitCode refuse(const Error& error) { return refuse(error.message()); }
 
+ExitCode refuse_file(const std::string& path, const Error& error) {
+  return refuse(error.field == path ? error.message() : path + ": " + error.message());
+}
+
 }  // namespace moe4::oracle::cli
 
 int main(int argc, char** argv) { return static_cast<int>(moe4::oracle::cli::run(argc, argv)); }

@@ -16,15 +16,15 @@ struct Options {
 
 ExitCode reference(const Options& options) {
   Result<CaseData> data = read_case(options.file);
-  if (!data.ok()) return refuse(options.file + ": " + data.error().message());
+  if (!data.ok()) return refuse_file(options.file, data.error());
   if (Status status = apply_policies(options.policies, data->policy)) return refuse(*status);
   Result<ExpertLinearDims> dims = validate_mxfp4_expert_linear(data->inputs(), data->policy);
-  if (!dims.ok()) return refuse(options.file + ": " + dims.error().message());
+  if (!dims.ok()) return refuse_file(options.file, dims.error());
   ResultFile result;
   result.output = Tensor(data->latent_tokens.dtype(), {dims->tokens, dims->out});
   result.produced_by = "moe4 reference";
   if (Status status = mxfp4_expert_linear(data->inputs(), result.output.mutable_view(), data->policy)) {
-    return refuse(options.file + ": " + status->message());
+    return refuse_file(options.file, *status);
   }
   if (Status status = write_result(options.out, result)) return refuse(*status);
   const std::string policy = to_string(data->policy);
