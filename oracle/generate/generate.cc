@@ -14,7 +14,8 @@
 namespace moe4::oracle {
 namespace {
 
-constexpr std::int64_t kPackedGroup = 16;  // bytes (FMT-4)
+constexpr std::int64_t kPackedGroup = 16;                      // bytes (FMT-4)
+constexpr std::int64_t kWorthThreads = std::int64_t{1} << 15;  // elements
 
 // DATA-5: what is written, in bytes; the weights of experts that no slot selects stay unmapped.
 Status check_size(const Case& c, std::int64_t written_experts) {
@@ -28,7 +29,7 @@ Status check_size(const Case& c, std::int64_t written_experts) {
 }
 
 void write_tokens(const Case& c, const FillData& fill, const Support& support, Tensor& tokens) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (c.tokens * c.in > kWorthThreads)
   for (std::int64_t t = 0; t < c.tokens; ++t) {
     if (!support.token(t)) continue;
     for (std::int64_t i = 0; i < c.in; ++i) {
@@ -38,7 +39,7 @@ void write_tokens(const Case& c, const FillData& fill, const Support& support, T
 }
 
 void write_shared(const Case& c, const FillData& fill, const Support& support, Tensor& shared) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (c.tokens * c.out > kWorthThreads)
   for (std::int64_t t = 0; t < c.tokens; ++t) {
     if (!support.token(t)) continue;
     for (std::int64_t o = 0; o < c.out; ++o) {
@@ -76,7 +77,7 @@ void write_weights(const Case& c, const FillData& fill, const Support& support,
                    const std::vector<std::int64_t>& experts, Tensor& packed, Tensor& scale_bytes) {
   const std::int64_t groups = c.in / kGroupSize;
   const std::int64_t rows = static_cast<std::int64_t>(experts.size()) * c.out;
-#pragma omp parallel
+#pragma omp parallel if (rows * c.in > kWorthThreads)
   {
     std::vector<std::uint8_t> codes(static_cast<std::size_t>(c.in));
 #pragma omp for schedule(static)

@@ -152,7 +152,10 @@ ExactProof prove_exact(const CaseData& data, int bits) {
   const Prover prover(data, bits);
   const std::int64_t tokens = data.latent_tokens.dim(0);
   double largest = 0;
-#pragma omp parallel for schedule(dynamic) reduction(max : largest)
+  const std::int64_t terms =
+      tokens * data.selected_experts.dim(1) * data.shared_output.dim(1) * data.latent_tokens.dim(1);
+  constexpr std::int64_t kWorthThreads = std::int64_t{1} << 17;
+#pragma omp parallel for schedule(dynamic) reduction(max : largest) if (terms > kWorthThreads)
   for (std::int64_t t = 0; t < tokens; ++t) largest = std::max(largest, prover.token(t));
   proof.largest_units = largest;
   // 2^8 may be met, 2^24 may not: a truncating accumulator of 24 bits is exact below it.

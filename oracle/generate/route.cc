@@ -9,6 +9,8 @@
 namespace moe4::oracle {
 namespace {
 
+constexpr std::int64_t kWorthThreads = std::int64_t{1} << 15;  // words drawn
+
 enum RouteStream : std::int64_t {
   kTokenRank = 1,  // the ranking of a token
   kCaseRank = 2,   // the ranking of the case
@@ -115,7 +117,7 @@ std::vector<std::int64_t> selected_experts(const Case& c) {
   std::vector<std::int64_t> ids(static_cast<std::size_t>(c.tokens * c.top_k));
   if (ids.empty()) return ids;
   const Router router(c);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (c.tokens * c.experts > kWorthThreads)
   for (std::int64_t t = 0; t < c.tokens; ++t) {
     std::int64_t* row = ids.data() + t * c.top_k;
     router.route(t, row);

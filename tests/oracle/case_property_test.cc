@@ -1,0 +1,86 @@
+// parse_case and to_string are each other's inverse on every valid case.
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/oracle/case_support.h"
+
+namespace moe4::oracle {
+namespace {
+
+template <class T>
+T one_of(const std::vector<T>& values) {
+  return values[*rc::gen::inRange<std::size_t>(0, values.size())];
+}
+
+std::vector<std::int64_t> some_of(std::int64_t limit) {
+  if (limit == 0 || *rc::gen::inRange(0, 3) != 0) return {};
+  const auto drawn = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, limit));
+  const std::set<std::int64_t> sorted(drawn.begin(), drawn.end());
+  return {sorted.begin(), sorted.end()};
+}
+
+Case any_case() {
+  const std::vector<Dtype> floats = {Dtype::kBF16, Dtype::kF16, Dtype::kF32, Dtype::kF64};
+  Case c;
+  c.tokens = *rc::gen::inRange<std::int64_t>(0, 70);
+  c.experts = *rc::gen::inRange<std::int64_t>(0, 40);
+  c.top_k = *rc::gen::inRange<std::int64_t>(0, 9);
+  c.in = 32 * *rc::gen::inRange<std::int64_t>(1, 96);
+  c.out = *rc::gen::inRange<std::int64_t>(0, 300);
+  c.dtype = one_of(floats);
+  if (*rc::gen::arbitrary<bool>()) c.mixture = one_of(floats);
+  if (*rc::gen::arbitrary<bool>()) c.shared = one_of(floats);
+  c.ids_dtype = one_of<Dtype>({Dtype::kI32, Dtype::kI64});
+  c.fill = one_of(all_fills());
+  c.routing = one_of(all_routings());
+  if (*rc::gen::inRange(0, 4) == 0) {
+    const auto a = *rc::gen::arbitrary<std::uint8_t>();
+    const auto b = *rc::gen::arbitrary<std::uint8_t>();
+    c.scales = ScaleWindow{std::min(a, b), std::max(a, b)};
+  }
+  c.route = some_of(c.experts);
+  c.policy.scale_nan = one_of<ScaleNan>({ScaleNan::kOcp, ScaleNan::kFormula, ScaleNan::kInf});
+  c.policy.scale_zero = one_of<ScaleZero>({ScaleZero::kExact, ScaleZero::kFlush});
+  c.policy.zero = one_of<ZeroCompare>({ZeroCompare::kAny, ZeroCompare::kStrict});
+  c.policy.ids = one_of<Ids>({Ids::kError, Ids::kAbsent});
+  c.policy.skip_zero_p = one_of<SkipZeroP>({SkipZeroP::kNo, SkipZeroP::kYes});
+  c.seed = *rc::gen::arbitrary<std::uint64_t>();
+  if (*rc::gen::arbitrary<bool>()) c.schedule = *rc::gen::arbitrary<std::uint64_t>();
+  c.keep_tokens = some_of(c.tokens);
+  c.keep_outputs = some_of(c.out);
+  c.keep_groups = some_of(c.in / 32);
+  c.keep_codes = some_of(c.in);
+  return c;
+}
+
+TEST(CaseProperty, ParseInvertsPrint) {
+  int valid = 0;
+  EXPECT_TRUE(rc::check("parse(print(c)) == c, and the same refusal if c is not valid", [&valid] {
+    const Case c = any_case();
+    const Status refusal = validate_case(c);
+    const Result<Case> parsed = parse_case(to_string(c));
+    if (refusal) {
+      RC_ASSERT(!parsed.ok());
+      return;
+    }
+    ++valid;
+    RC_ASSERT(parsed.ok());
+    RC_ASSERT(*parsed == c);
+    RC_ASSERT(to_string(*parsed) == to_string(c));
+  }));
+  EXPECT_GT(valid, 10) << "the generator draws hardly any valid case, so the property says little";
+}
+
+TEST(CaseProperty, ParserNeverFailsOnText) {
+  EXPECT_TRUE(rc::check("any text is a case or an error with a rule", [] {
+    const auto text = *rc::gen::container<std::string>(
+        rc::gen::elementOf(std::string("tokens=keep_scali(),0123456789-+ xf\t\n\0#", 42)));
+    const Result<Case> c = parse_case(text);
+    if (!c) RC_ASSERT(!c.error().rule.empty());
+  }));
+}
+
+}  // namespace
+}  // namespace moe4::oracle
