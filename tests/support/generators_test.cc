@@ -59,7 +59,7 @@ bool has_non_finite(const FloatTensor& tensor) {
 }
 
 TEST(Generators, DrawAndShrinkOnlyValidProblems) {
-  for (const Problem& problem : drawn_problems(300)) {
+  for (const Problem& problem : drawn_problems(80)) {
     ASSERT_TRUE(sizes_fit(problem)) << problem;
     ASSERT_EQ(first_broken_rule(describe(problem)), "") << problem;
     for (const Problem& smaller : shrinks(problem)) {
