@@ -11,7 +11,7 @@
 namespace moe4 {
 namespace {
 
-constexpr std::int64_t kLargestIn = std::int64_t{1} << 21;
+constexpr std::int64_t kLargestIn = std::int64_t{1} << 20;
 constexpr std::int64_t kLargestTopK = std::int64_t{1} << 20;
 constexpr std::int64_t kWorthThreads = std::int64_t{1} << 20;  // products
 
@@ -23,7 +23,7 @@ struct Use {
 
 Status refuse(const ExpertLinearDims& dims) {  // BND-15
   if (dims.in > kLargestIn) {
-    return Error{"latent_tokens", std::to_string(dims.in), "BND-15: a bound is computed for I up to 2^21"};
+    return Error{"latent_tokens", std::to_string(dims.in), "BND-15: a bound is computed for I up to 2^20"};
   }
   if (dims.top_k > kLargestTopK) {
     return Error{"selected_experts", std::to_string(dims.top_k),

@@ -273,7 +273,7 @@ TEST(BoundValue, BoundlessErrorAcceptsEverything) {
 }
 
 TEST(BoundValue, RefusesWhatTheTheoremsDoNotCover) {
-  Problem wide({.in = (std::int64_t{1} << 21) + 32});
+  Problem wide({.in = (std::int64_t{1} << 20) + 32});
   const auto bounds = once_bounds(wide.inputs(), {}, {});
   ASSERT_FALSE(bounds.ok());
   EXPECT_TRUE(bounds.error().rule.starts_with("BND-15"));
