@@ -45,6 +45,8 @@ class Nonfinite final : public RealLike {
            std::span<std::uint8_t> scales) const override {
     RealLike::row(e, o, codes, scales);
     const Key key = base_.root(kRowStream)(e)(o)(0);
+    // Three experts in four stay finite, so that tokens of many slots don't all end as NaN.
+    if (base_.root(kPlantStream)(-1)(e).bits(0, 2) != 0) return;
     const std::int64_t kind = key.bits(0, 4);
     if (kind == 0) {
       for (std::uint8_t& scale : scales) scale = static_cast<std::uint8_t>(250 + scale % 5);
@@ -56,14 +58,15 @@ class Nonfinite final : public RealLike {
 
   void mixture(std::int64_t t, std::span<ExactValue> p) const override {
     RealLike::mixture(t, p);
+    const bool planted = base_.root(kPlantStream)(t).bits(0, 3) == 6;
     const Key key = base_.root(kPlantStream)(t)(4);
     for (std::size_t j = 0; j < p.size(); ++j) {
       const Key draw = key(static_cast<std::int64_t>(j));
-      const std::int64_t kind = draw.bits(0, 5);
-      const bool negative = draw.bits(5, 1) != 0;
-      if (kind < 4) p[j] = number(negative, 0, 0);
-      if (kind == 4) p[j] = nan_of(draw(0));
-      if (kind == 5) p[j] = ExactValue::inf(negative);
+      const std::int64_t kind = draw.bits(0, 3);
+      const bool negative = draw.bits(3, 1) != 0;
+      if (kind == 0) p[j] = number(negative, 0, 0);
+      if (kind == 1 && planted) p[j] = nan_of(draw(0));
+      if (kind >= 6 && planted) p[j] = ExactValue::inf(negative);
     }
   }
 

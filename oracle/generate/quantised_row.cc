@@ -7,7 +7,7 @@
 namespace moe4::oracle {
 
 int row_exponent(Key row_of_expert_and_output) {
-  return -22 + static_cast<int>(row_of_expert_and_output.pick(3));
+  return -23 + static_cast<int>(row_of_expert_and_output.pick(3));
 }
 
 std::uint8_t quantise_group(const std::array<std::int32_t, kGroupSize>& values, int exponent,

@@ -4,42 +4,10 @@
 #include <cstring>
 #include <random>
 
-#include "oracle/generate/store.h"
-#include "reference/arithmetic/round.h"
-#include "reference/formats/float_format.h"
-#include "tests/oracle/case_support.h"
+#include "tests/oracle/case_numbers.h"
 
 namespace moe4::oracle {
 namespace {
-
-// Values of the data as double: exact for BF16, F16 and F32, and for the exact fills in F64.
-double value_of(const Tensor& tensor, std::int64_t index) {
-  const ExactValue v = decode_float(format_of(tensor.dtype()), load_float_bits(tensor, index));
-  return std::ldexp(static_cast<double>(v.negative ? -1 : 1) * static_cast<double>(v.significand),
-                    v.exponent);
-}
-
-double weight_of(const CaseData& data, std::int64_t e, std::int64_t o, std::int64_t i) {
-  constexpr std::array<double, 8> kValues = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  const unsigned code = code_at(data, e, o, i);
-  const double magnitude =
-      kValues[code & 7] * std::ldexp(1.0, static_cast<int>(scale_at(data, e, o, i / 32)) - 127);
-  return code & 8 ? -magnitude : magnitude;
-}
-
-// All terms p·w·x of output (t, o), and shared.
-std::vector<double> terms_of(const CaseData& data, std::int64_t t, std::int64_t o) {
-  const Case& c = *data.line;
-  std::vector<double> terms = {value_of(data.shared_output, t * c.out + o)};
-  for (std::int64_t j = 0; j < c.top_k; ++j) {
-    const std::int64_t e = load_id(data.selected_experts, t * c.top_k + j);
-    const double p = value_of(data.mixture_weights, t * c.top_k + j);
-    for (std::int64_t i = 0; i < c.in; ++i) {
-      terms.push_back(p * weight_of(data, e, o, i) * value_of(data.latent_tokens, t * c.in + i));
-    }
-  }
-  return terms;
-}
 
 float sum_f32(const std::vector<double>& terms) {
   float sum = 0;
@@ -69,7 +37,7 @@ TEST(ExactFill, Exact24HasOneSumInEveryOrder) {
     int inexact_output = 0;
     for (std::int64_t t = 0; t < data.line->tokens; ++t) {
       for (std::int64_t o = 0; o < data.line->out; ++o) {
-        std::vector<double> terms = terms_of(data, t, o);
+        std::vector<double> terms = terms_at(data, t, o);
         const float forward = sum_f32(terms);
         double exact = 0;
         for (const double term : terms) exact += term;
@@ -95,7 +63,7 @@ TEST(ExactFill, Exact8IsExactInABf16Accumulator) {
     int routed = 0;
     for (std::int64_t t = 0; t < data.line->tokens; ++t) {
       for (std::int64_t o = 0; o < data.line->out; ++o) {
-        std::vector<double> terms = terms_of(data, t, o);
+        std::vector<double> terms = terms_at(data, t, o);
         double exact = 0;
         for (const double term : terms) exact += term;
         routed += exact != terms[0];
@@ -210,7 +178,7 @@ TEST(Ties, EveryOutputIsAMidpointOfBothParities) {
       for (std::int64_t t = 0; t < 5; ++t) {
         for (std::int64_t o = 0; o < 9; ++o) {
           double exact = 0;
-          for (const double term : terms_of(data, t, o)) exact += term;
+          for (const double term : terms_at(data, t, o)) exact += term;
           // |exact| = (2m + 1) · 2^k with exactly one bit more than the format holds.
           int exponent = 0;
           const double fraction = std::frexp(std::fabs(exact), &exponent);
