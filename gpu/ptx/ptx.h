@@ -29,7 +29,8 @@ struct Dim3 {
   friend bool operator==(const Dim3&, const Dim3&) = default;
 };
 
-// ---- Module ------------------------------------------------------------------------------------------------------
+// ---- Module
+// ------------------------------------------------------------------------------------------------------
 
 struct Parameter {
   std::string name;
@@ -44,9 +45,9 @@ struct EntryInfo {
   std::uint32_t parameter_bytes = 0;
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t instructions = 0;
-  std::optional<Dim3> required_block;     // .reqntid
-  std::optional<Dim3> max_block;          // .maxntid
-  std::vector<Error> unsupported;         // empty: the executor can run it
+  std::optional<Dim3> required_block;  // .reqntid
+  std::optional<Dim3> max_block;       // .maxntid
+  std::vector<Error> unsupported;      // empty: the executor can run it
 };
 
 class Program;  // flat instructions; internal (gpu/ptx/program.h)
@@ -57,7 +58,7 @@ class Module {
   static std::optional<Module> parse(std::string_view text, std::string name, Error* error);
 
   const std::string& name() const;
-  const std::string& target() const;   // "sm_90a"
+  const std::string& target() const;  // "sm_90a"
   std::vector<EntryInfo> entries() const;
   const Program& program() const { return *program_; }
 
@@ -65,12 +66,14 @@ class Module {
   std::shared_ptr<const Program> program_;
 };
 
-// ---- Memory: the device's global address space ---------------------------------------------------------------------
+// ---- Memory: the device's global address space
+// ---------------------------------------------------------------------
 
 enum class Access { kReadOnly, kReadWrite };
 
 // Sparse: a buffer takes host memory only for the pages that are touched, whatever its size. Buffers lie far
-// apart (guard space of at least 4 GiB between them), so that an offset that wraps or runs over leaves every buffer.
+// apart (guard space of at least 4 GiB between them), so that an offset that wraps or runs over leaves every
+// buffer.
 class Memory {
  public:
   Memory();
@@ -98,28 +101,29 @@ class Memory {
   std::unique_ptr<Impl> impl_;
 };
 
-// ---- Findings ------------------------------------------------------------------------------------------------------
+// ---- Findings
+// ------------------------------------------------------------------------------------------------------
 
 enum class Check {
-  kOutOfBounds,         // an access outside every buffer (global), or outside the shared/local/param/const space
+  kOutOfBounds,  // an access outside every buffer (global), or outside the shared/local/param/const space
   kMisaligned,
-  kInputWritten,        // a store to a read-only buffer
-  kUninitialized,       // a branch, an address or a final output depends on memory that nothing wrote
+  kInputWritten,   // a store to a read-only buffer
+  kUninitialized,  // a branch, an address or a final output depends on memory that nothing wrote
   kSharedRace,
   kGlobalRace,
   kBarrierDeadlock,
-  kBarrierDivergence,   // an .aligned barrier reached by part of a warp
-  kInvalidOperand,      // undefined by the ISA: integer division by zero, shuffle from an inactive lane, ...
+  kBarrierDivergence,  // an .aligned barrier reached by part of a warp
+  kInvalidOperand,     // undefined by the ISA: integer division by zero, shuffle from an inactive lane, ...
   kTrap,
-  kBudget,              // instruction budget used up
+  kBudget,  // instruction budget used up
 };
 std::string_view name_of(Check check);  // "out-of-bounds", ...
 
 // A place in a running kernel.
 struct Place {
   int ptx_line = 0;
-  std::string instruction;   // the PTX text of the instruction
-  std::string source_file;   // CUDA source where .loc says so
+  std::string instruction;  // the PTX text of the instruction
+  std::string source_file;  // CUDA source where .loc says so
   int source_line = 0;
   Dim3 block{0, 0, 0};
   Dim3 thread{0, 0, 0};
@@ -128,21 +132,22 @@ struct Place {
 struct Finding {
   Check check = Check::kOutOfBounds;
   std::string kernel;
-  std::string message;               // one line: what, which buffer, which offset
+  std::string message;  // one line: what, which buffer, which offset
   Place place;
-  std::optional<Place> other;        // the other side of a race
-  std::uint64_t count = 1;           // same check at the same instruction
+  std::optional<Place> other;  // the other side of a race
+  std::uint64_t count = 1;     // same check at the same instruction
 };
 std::string to_string(const Finding& finding);
 
-// ---- Launch --------------------------------------------------------------------------------------------------------
+// ---- Launch
+// --------------------------------------------------------------------------------------------------------
 
 struct Options {
-  bool checks = true;                    // races, initialisation, alignment; bounds are always checked
-  std::optional<std::uint64_t> schedule; // none: fixed default order; a seed permutes blocks and warps
-  std::byte poison{0xFF};                // what unwritten memory and registers read as
-  int host_threads = 0;                  // 0: all cores
-  std::uint64_t instruction_budget = 0;  // warp instructions per launch; 0: 2^40
+  bool checks = true;                     // races, initialisation, alignment; bounds are always checked
+  std::optional<std::uint64_t> schedule;  // none: fixed default order; a seed permutes blocks and warps
+  std::byte poison{0xFF};                 // what unwritten memory and registers read as
+  int host_threads = 0;                   // 0: all cores
+  std::uint64_t instruction_budget = 0;   // warp instructions per launch; 0: 2^40
   std::uint32_t max_findings = 20;
 };
 
@@ -156,7 +161,7 @@ struct Launch {
 
 struct Counters {
   std::uint64_t warp_instructions = 0;
-  std::uint64_t thread_instructions = 0;   // active lanes
+  std::uint64_t thread_instructions = 0;  // active lanes
   std::uint64_t global_load_bytes = 0, global_store_bytes = 0;
   std::uint64_t shared_load_bytes = 0, shared_store_bytes = 0;
   std::uint64_t shared_bank_conflicts = 0;  // extra wavefronts
@@ -164,10 +169,13 @@ struct Counters {
 };
 
 struct LaunchReport {
-  std::optional<Error> error;        // it could not run at all: unknown entry, unsupported instruction, bad geometry
+  std::optional<Error>
+      error;  // it could not run at all: unknown entry, unsupported instruction, bad geometry
   std::vector<Finding> findings;
   Counters counters;
-  bool completed = false;            // every thread ran to its exit
+  bool completed = false;  // every thread ran to its exit
+  // Of the branches taken and the addresses used, with Options::checks: equal for two runs that did the same.
+  std::uint64_t path_hash = 0;
 };
 
 // Runs one launch once, with Options::poison for everything that nothing wrote.

@@ -1,0 +1,148 @@
+// A thread block in execution. It can be stopped at any instruction and go on later.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "gpu/ptx/memory/memory_impl.h"
+#include "gpu/ptx/program/program.h"
+#include "gpu/ptx/run/races.h"
+#include "gpu/ptx/run/warp.h"
+
+namespace moe4::ptx {
+
+class TaintTracker;
+
+// What all blocks of a launch share.
+struct Run {
+  const Program* program = nullptr;
+  const Function* function = nullptr;
+  const Launch* launch = nullptr;
+  const Options* options = nullptr;
+  Memory::Impl* memory = nullptr;
+  Buffer* globals = nullptr;         // .global variables of the module; may be absent
+  std::vector<std::byte> constants;  // .const variables
+  std::uint32_t static_end = 0, dynamic_begin = 0, shared_end = 0;  // offsets in the shared window
+  std::uint32_t threads = 0, warps = 0;                             // a block
+  bool serial = false;        // blocks run one at a time and may wait on one another
+  bool track_global = false;  // buffers record who used what: races, and sharing between blocks
+  bool share_check = false;   // blocks run at once: a global location that two of them use must be noticed
+  std::atomic<bool> shared_use{false};  // … and one was
+  GlobalSync* sync = nullptr;           // serial: who has released what to whom
+  TaintTracker* taint = nullptr;        // a run that follows unwritten memory
+};
+
+// State of one of the 16 barriers.
+struct Barrier {
+  bool active = false;
+  bool counted = false;
+  std::uint32_t expected = 0;    // threads, when counted
+  std::uint32_t threads = 0;     // arrived
+  std::uint32_t warps = 0;       // arrived, a bit each
+  std::uint32_t population = 0;  // of the predicates of bar.red
+  bool all = true, any = false;
+  std::uint32_t first_instr = 0;  // of the first arrival
+  struct Waiting {
+    std::uint32_t warp = 0;
+    LaneMask lanes = 0;
+    std::uint32_t instr = 0;
+  };
+  std::vector<Waiting> waiting;  // lanes that wait (sync, red)
+  WarpClock clock;               // what the arrived warps know
+};
+
+class Block {
+ public:
+  explicit Block(Run& run);
+
+  // Starts block `linear` of the grid; storage of an earlier block is used again.
+  void start(std::uint64_t linear);
+  enum class State : std::uint8_t { kYielded, kFinished, kFaulted };
+  // Runs until the end, a fault, or until every warp waits for other blocks (serial runs only).
+  State resume(std::uint64_t more_instructions);
+  std::uint64_t instructions() const { return instructions_; }
+
+  // ---- for the handlers ----
+  Run& run() { return run_; }
+  const Function& function() const { return *run_.function; }
+  Dim3 id() const { return id_; }
+  std::uint64_t linear() const { return linear_; }
+  std::byte* shared() { return shared_.data(); }
+  std::byte* local(const Warp& warp) {
+    return local_.data() + std::size_t{warp.index} * kLanes * local_stride_;
+  }
+  std::uint32_t local_stride() const { return local_stride_; }
+  std::vector<Warp>& warps() { return warps_; }
+  Counters& counters() { return counters_; }
+  bool checks() const { return checks_; }
+  SharedRaces& shared_races() { return shared_races_; }
+  std::uint64_t clock() const { return instructions_; }
+
+  // A finding at instruction `instr`, made by `lane` of `warp`. Those of one check and instruction are
+  // counted.
+  Finding* report(Check check, const Warp& warp, std::uint32_t instr, unsigned lane, std::string message,
+                  std::uint64_t count = 1);
+  // … and the block is over.
+  void fault(Check check, Warp& warp, std::uint32_t instr, unsigned lane, std::string message,
+             std::uint64_t count = 1);
+  Place place(std::uint32_t instr, std::uint32_t warp, unsigned lane) const;
+
+  void arrive(Warp& warp, std::uint32_t instr, LaneMask lanes, std::uint32_t id, std::uint32_t expected,
+              bool counted, bool waits, std::uint32_t population);
+  void lanes_exited(Warp& warp);
+  void release(std::uint32_t id);
+
+  // Happens-before through memory: a fence, a read that may have seen a release, a write that releases. Only
+  // with checks on. `key` names the location; global ones are known to the other blocks too.
+  void fence(Warp& warp);
+  void acquire(Warp& warp, std::uint64_t key, bool global, std::uint64_t address);
+  void publish(Warp& warp, std::uint64_t key, bool global, std::uint64_t address, bool orders);
+
+  struct Result {
+    std::vector<Finding> findings;
+    std::vector<std::uint64_t> keys;  // check and instruction of each finding
+    Counters counters;
+    std::uint64_t hash = 0;
+    std::uint64_t instructions = 0;
+    bool finished = false;
+  };
+  Result take_result();
+
+ private:
+  bool run_warp(Warp& warp, std::uint64_t fuel);
+  bool choose(Warp& warp, bool rotate);
+  void execute(Warp& warp, std::uint64_t& fuel);
+  void report_stuck(Warp& warp);
+  void report_deadlock();
+  bool runnable(const Warp& warp) const;
+  std::uint64_t next_random();
+
+  Run& run_;
+  Dim3 id_{0, 0, 0};
+  std::uint64_t linear_ = 0;
+  std::vector<Warp> warps_;
+  std::vector<std::byte> register_storage_;
+  std::vector<LaneMask> predicate_storage_;
+  std::vector<std::byte> shared_, local_;
+  std::uint32_t local_stride_ = 0;
+  std::array<Barrier, 16> barriers_;
+  std::uint32_t next_warp_ = 0;
+  bool checks_ = false;
+  bool faulted_ = false;
+  std::uint64_t random_ = 0;
+  std::uint64_t instructions_ = 0;
+  Counters counters_;
+  SharedRaces shared_races_;
+  std::vector<std::optional<WarpClock>> fenced_;           // what each warp had done at its last fence
+  std::unordered_map<std::uint64_t, WarpClock> released_;  // by location
+  std::vector<Finding> findings_;
+  std::vector<std::uint64_t> keys_;
+};
+
+}  // namespace moe4::ptx

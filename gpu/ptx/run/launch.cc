@@ -1,0 +1,301 @@
+#include "gpu/ptx/run/launch.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <cstring>
+#include <list>
+#include <numeric>
+#include <string>
+
+#include "gpu/ptx/run/findings.h"
+#include "gpu/ptx/run/global_races.h"
+
+namespace moe4::ptx {
+namespace {
+
+// Round to nearest, subnormals kept, whatever the caller's thread has set.
+class FloatEnvironment {
+ public:
+  FloatEnvironment() {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~FloatEnvironment() { std::fesetenv(&before_); }
+  FloatEnvironment(const FloatEnvironment&) = delete;
+  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
+
+ private:
+  std::fenv_t before_;
+};
+
+// Shared memory that a block may have, by target.
+std::uint32_t shared_limit(const std::string& target) {
+  if (target.starts_with("sm_8")) {
+    return target.starts_with("sm_80") || target.starts_with("sm_87") ? 163u << 10 : 99u << 10;
+  }
+  if (target.starts_with("sm_7")) return target.starts_with("sm_75") ? 64u << 10 : 96u << 10;
+  if (target.starts_with("sm_12")) return 99u << 10;
+  return 227u << 10;
+}
+
+std::uint64_t blocks_of(const Launch& launch) {
+  return std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+}
+
+// The i-th block to run: in order, or a permutation drawn from the seed.
+class BlockOrder {
+ public:
+  BlockOrder(std::uint64_t count, const std::optional<std::uint64_t>& seed) : count_(count) {
+    if (!seed || count < 2) return;
+    step_ = (*seed * 0x9e3779b97f4a7c15u >> 7) % count | 1;
+    while (std::gcd(step_, count) != 1) ++step_;
+    first_ = (*seed * 0xbf58476d1ce4e5b9u >> 9) % count;
+  }
+  std::uint64_t operator()(std::uint64_t i) const {
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(i) * step_ + first_) % count_);
+  }
+
+ private:
+  std::uint64_t count_, step_ = 1, first_ = 0;
+};
+
+// Adds up what blocks report, in the order they were scheduled in.
+class Collector {
+ public:
+  Collector(const Run& run, const Options& options) : run_(run), options_(options) {
+    report_.completed = true;
+  }
+
+  void add(Block::Result result) {
+    report_.completed = report_.completed && result.finished;
+    report_.path_hash += result.hash;
+    instructions_ += result.instructions;
+    Counters& sum = report_.counters;
+    const Counters& c = result.counters;
+    sum.warp_instructions += c.warp_instructions;
+    sum.thread_instructions += c.thread_instructions;
+    sum.global_load_bytes += c.global_load_bytes;
+    sum.global_store_bytes += c.global_store_bytes;
+    sum.shared_load_bytes += c.shared_load_bytes;
+    sum.shared_store_bytes += c.shared_store_bytes;
+    sum.shared_bank_conflicts += c.shared_bank_conflicts;
+    sum.barriers += c.barriers;
+    for (std::size_t i = 0; i < result.findings.size(); ++i) {
+      const auto known = std::find(keys_.begin(), keys_.end(), result.keys[i]);
+      if (known != keys_.end()) {
+        report_.findings[static_cast<std::size_t>(known - keys_.begin())].count += result.findings[i].count;
+      } else if (report_.findings.size() < options_.max_findings) {
+        keys_.push_back(result.keys[i]);
+        report_.findings.push_back(std::move(result.findings[i]));
+      }
+    }
+  }
+
+  void over_budget(Dim3 block) {
+    report_.completed = false;
+    Finding finding;
+    finding.check = Check::kBudget;
+    finding.kernel = run_.function->info.name;
+    finding.message = "the launch used up its instruction budget";
+    finding.place = place_of(*run_.program, *run_.function, 0);
+    finding.place.block = block;
+    report_.findings.push_back(std::move(finding));
+  }
+
+  std::uint64_t instructions() const { return instructions_; }
+  LaunchReport& report() { return report_; }
+
+ private:
+  const Run& run_;
+  const Options& options_;
+  LaunchReport report_;
+  std::vector<std::uint64_t> keys_;
+  std::uint64_t instructions_ = 0;
+};
+
+std::uint64_t budget_of(const Options& options) {
+  return options.instruction_budget != 0 ? options.instruction_budget : std::uint64_t{1} << 40;
+}
+
+Dim3 block_id(const Launch& launch, std::uint64_t linear) {
+  return {static_cast<std::uint32_t>(linear % launch.grid.x),
+          static_cast<std::uint32_t>(linear / launch.grid.x % launch.grid.y),
+          static_cast<std::uint32_t>(linear / launch.grid.x / launch.grid.y)};
+}
+
+// Blocks that have nothing to do with each other, on several host threads.
+LaunchReport run_independent(Run& run, const Options& options, int threads) {
+  // Work is handed out in rounds of this size, so that what runs before a launch is stopped is always the
+  // same.
+  constexpr std::uint64_t kRound = 256;
+  const std::uint64_t count = blocks_of(*run.launch), budget = budget_of(options);
+  const BlockOrder order(count, options.schedule);
+  Collector collector(run, options);
+  std::vector<std::unique_ptr<Block>> blocks(static_cast<std::size_t>(threads));
+  for (std::uint64_t begin = 0; begin < count; begin += kRound) {
+    const std::uint64_t size = std::min(kRound, count - begin);
+    const std::uint64_t left = budget - collector.instructions();
+    std::vector<Block::Result> results(size);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const FloatEnvironment environment;
+      std::unique_ptr<Block>& block = blocks[static_cast<std::size_t>(omp_get_thread_num())];
+      if (block == nullptr) block = std::make_unique<Block>(run);
+      block->start(order(begin + i));
+      block->resume(left);
+      results[i] = block->take_result();
+    }
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const bool finished = results[i].finished;
+      collector.add(std::move(results[i]));
+      if (finished && collector.instructions() > budget) {
+        collector.over_budget(block_id(*run.launch, order(begin + i)));
+        return std::move(collector.report());
+      }
+    }
+    if (!collector.report().completed) break;
+  }
+  return std::move(collector.report());
+}
+
+// Blocks that may wait for each other: one runs at a time; when all that have started wait, one more is
+// started.
+LaunchReport run_communicating(Run& run, const Options& options) {
+  const FloatEnvironment environment;
+  const std::uint64_t count = blocks_of(*run.launch), budget = budget_of(options);
+  const BlockOrder order(count, options.schedule);
+  GlobalSync sync;
+  run.sync = options.checks ? &sync : nullptr;
+  Collector collector(run, options);
+  std::list<std::unique_ptr<Block>> started;
+  std::vector<std::unique_ptr<Block>> idle;
+  std::uint64_t next = 0, running_instructions = 0;
+  auto turn = started.end();
+  while (next < count || !started.empty()) {
+    if (turn == started.end()) {
+      if (next < count) {
+        if (idle.empty()) idle.push_back(std::make_unique<Block>(run));
+        idle.back()->start(order(next++));
+        turn = started.insert(started.end(), std::move(idle.back()));
+        idle.pop_back();
+      } else {
+        turn = started.begin();
+      }
+    }
+    Block& block = **turn;
+    const std::uint64_t before = block.instructions();
+    const std::uint64_t used = collector.instructions() + running_instructions;
+    const Block::State state = block.resume(budget - std::min(budget, used));
+    running_instructions += block.instructions() - before;
+    if (state == Block::State::kYielded) {
+      ++turn;
+      continue;
+    }
+    running_instructions -= block.instructions();
+    collector.add(block.take_result());
+    idle.push_back(std::move(*turn));
+    turn = started.erase(turn);
+    if (state == Block::State::kFaulted) {
+      // The others end with it; what they found so far still counts.
+      for (const auto& other : started) collector.add(other->take_result());
+      collector.report().completed = false;
+      break;
+    }
+    // A finished block may be what the others waited for.
+    turn = started.begin();
+  }
+  run.sync = nullptr;
+  return std::move(collector.report());
+}
+
+}  // namespace
+
+std::optional<Error> prepare(const Module& module, Memory& memory, const Launch& launch,
+                             const Options& options, Run* run) {
+  const Program& program = module.program();
+  const auto refuse = [](std::string message) { return Error{0, "", std::move(message)}; };
+  const Function* function = program.find(launch.entry);
+  if (function == nullptr) return refuse("module " + program.name + " has no entry '" + launch.entry + "'");
+  if (!function->info.unsupported.empty()) return function->info.unsupported.front();
+  const Dim3 grid = launch.grid, block = launch.block;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
+    return refuse("grid " + to_string(grid) + " is outside 1 … 2147483647, 65535, 65535");
+  }
+  if (blocks_of(launch) > 0xfffffff0u)
+    return refuse("grid " + to_string(grid) + " has more than 2^32 blocks");
+  const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
+  if (threads == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024) {
+    return refuse("block " + to_string(block) + " is outside 1 … 1024 threads, 1024, 1024, 64");
+  }
+  if (function->info.required_block && !(*function->info.required_block == block)) {
+    return refuse("block " + to_string(block) + " differs from .reqntid " +
+                  to_string(*function->info.required_block));
+  }
+  if (function->info.max_block) {
+    const Dim3 most = *function->info.max_block;
+    if (threads > std::uint64_t{most.x} * most.y * most.z) {
+      return refuse("block " + to_string(block) + " exceeds .maxntid " + to_string(most));
+    }
+  }
+  if (launch.parameters.size() != function->info.parameter_bytes) {
+    return refuse("the parameters are " + std::to_string(launch.parameters.size()) +
+                  " bytes, the entry takes " + std::to_string(function->info.parameter_bytes));
+  }
+  run->static_end = kSharedBase + function->static_shared_bytes;
+  run->dynamic_begin = (run->static_end + 1023) / 1024 * 1024;
+  const std::uint64_t shared = std::uint64_t{function->static_shared_bytes} + launch.dynamic_shared_bytes;
+  if (shared > shared_limit(program.target)) {
+    return refuse(std::to_string(shared) + " bytes of shared memory exceed the " +
+                  std::to_string(shared_limit(program.target)) + " of " + program.target);
+  }
+  run->shared_end =
+      launch.dynamic_shared_bytes != 0 ? run->dynamic_begin + launch.dynamic_shared_bytes : run->static_end;
+  run->program = &program;
+  run->function = function;
+  run->launch = &launch;
+  run->options = &options;
+  run->memory = &memory.impl();
+  run->threads = static_cast<std::uint32_t>(threads);
+  run->warps = static_cast<std::uint32_t>((threads + kLanes - 1) / kLanes);
+  run->constants.assign(program.constants.bytes, std::byte{0});
+  for (const ModuleData::Piece& piece : program.constants.pieces) {
+    std::memcpy(run->constants.data() + piece.at, piece.bytes.data(), piece.bytes.size());
+  }
+  run->globals = program.globals.bytes != 0 ? &memory.impl().globals_of(program) : nullptr;
+  return std::nullopt;
+}
+
+LaunchReport run_blocks(Run& run, const Options& options) {
+  run.serial = run.function->blocks_communicate;
+  const int wanted = options.host_threads > 0 ? options.host_threads : omp_get_max_threads();
+  const auto threads =
+      static_cast<int>(std::min<std::uint64_t>(std::clamp(wanted, 1, 1024), blocks_of(*run.launch)));
+  run.share_check = !run.serial && threads > 1;
+  run.track_global = options.checks || run.share_check;
+  if (run.track_global) start_global_races(run);
+  if (run.serial) return run_communicating(run, options);
+  LaunchReport report = run_independent(run, options, threads);
+  if (run.shared_use.load()) {
+    // Two blocks met in one location, so that the order of host threads could show: again, in order.
+    run.memory->undo_launch();
+    run.memory->begin_launch(run.memory->poison());
+    run.share_check = false;
+    run.track_global = options.checks;
+    if (run.track_global) start_global_races(run);
+    report = run_independent(run, options, 1);
+  }
+  return report;
+}
+
+LaunchReport launch(const Module& module, Memory& memory, const Launch& launch, const Options& options) {
+  Run run;
+  LaunchReport report;
+  report.error = prepare(module, memory, launch, options, &run);
+  if (report.error) return report;
+  memory.impl().begin_launch(options.poison);
+  return run_blocks(run, options);
+}
+
+}  // namespace moe4::ptx

@@ -1,0 +1,171 @@
+#include "gpu/ptx/run/memory_checks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "gpu/ptx/run/findings.h"
+
+namespace moe4::ptx {
+namespace {
+
+// Pairs of lanes with one address: calls visit(first lane, later lane). Quick when addresses rise with the
+// lanes.
+template <class Visit>
+void for_equal_addresses(const std::uint64_t* addresses, LaneMask mask, const Visit& visit) {
+  bool rising = true;
+  std::uint64_t before = 0;
+  bool first = true;
+  for_lanes(mask, [&](unsigned lane) {
+    rising = rising && (first || addresses[lane] > before);
+    before = addresses[lane];
+    first = false;
+  });
+  if (rising) return;
+  std::uint8_t table[64];
+  std::fill(table, table + 64, std::uint8_t{0xff});
+  for_lanes(mask, [&](unsigned lane) {
+    std::uint64_t slot = (addresses[lane] * 0x9e3779b97f4a7c15u) >> 58;
+    while (table[slot] != 0xff && addresses[table[slot]] != addresses[lane]) slot = (slot + 1) & 63;
+    if (table[slot] == 0xff) {
+      table[slot] = static_cast<std::uint8_t>(lane);
+    } else {
+      visit(table[slot], lane);
+    }
+  });
+}
+
+void report_shared(Warp& warp, const Instr& instr, unsigned lane, std::uint64_t address, bool wrote,
+                   const SharedRaces::Conflict& conflict) {
+  Block& block = *warp.block;
+  const bool same_warp = conflict.other.warp() == warp.index;
+  std::string variable;
+  for (const Placed& placed : block.function().shared) {
+    if (address >= placed.offset && address < placed.offset + placed.bytes) {
+      variable = " ('" + placed.name + "' + " + std::to_string(address - placed.offset) + ")";
+    }
+  }
+  if (variable.empty() && address >= block.run().dynamic_begin) {
+    variable = " (dynamic + " + std::to_string(address - block.run().dynamic_begin) + ")";
+  }
+  Finding* finding = block.report(Check::kSharedRace, warp, instr_index(warp, instr), lane,
+                                  std::string(wrote ? "store to" : "load from") + " shared memory " +
+                                      hex(address) + variable + " is not ordered with a " +
+                                      (conflict.other_wrote ? "store" : "load") + " by " +
+                                      (same_warp ? "another lane of the warp (no warp barrier between)"
+                                                 : "another warp (no barrier between)"));
+  if (finding != nullptr)
+    finding->other = block.place(conflict.instr, conflict.other.warp(), conflict.other.lane());
+}
+
+}  // namespace
+
+void hash_addresses(Warp& warp, const std::uint64_t* addresses, LaneMask mask) {
+  std::uint64_t sum = 0;
+  if (mask == kAllLanes) {
+    for (unsigned lane = 0; lane < kLanes; ++lane) sum += addresses[lane] * (2 * lane + 3);
+  } else {
+    for_lanes(mask, [&](unsigned lane) { sum += addresses[lane] * (2 * lane + 3); });
+  }
+  hash_path(warp, sum ^ mask);
+}
+
+std::uint64_t bank_conflicts(const std::uint64_t* addresses, LaneMask mask, unsigned bytes) {
+  // 8 bytes a lane move in two halves of the warp, 16 in four quarters.
+  const unsigned parts = bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4;
+  const unsigned words = std::max(1u, std::min(bytes, 16u) / 4);
+  std::uint64_t extra = 0;
+  for (unsigned part = 0; part < parts; ++part) {
+    const LaneMask lanes_here =
+        mask & ((kAllLanes >> (kLanes - kLanes / parts)) << (part * (kLanes / parts)));
+    std::uint64_t seen[32][8];
+    std::uint8_t count[32] = {};
+    std::uint8_t worst = 1;
+    for_lanes(lanes_here, [&](unsigned lane) {
+      for (unsigned w = 0; w < words; ++w) {
+        const std::uint64_t word = (addresses[lane] >> 2) + w;
+        const unsigned bank = word & 31;
+        bool known = false;
+        for (unsigned k = 0; k < std::min<unsigned>(count[bank], 8); ++k)
+          known = known || seen[bank][k] == word;
+        if (known) continue;
+        if (count[bank] < 8) seen[bank][count[bank]] = word;
+        worst = std::max(worst, ++count[bank]);
+      }
+    });
+    extra += worst - 1u;
+  }
+  return extra;
+}
+
+LaneMask distinct_lanes(const std::uint64_t* addresses, LaneMask mask) {
+  LaneMask distinct = mask;
+  for_equal_addresses(addresses, mask,
+                      [&](unsigned, unsigned later) { distinct &= ~(LaneMask{1} << later); });
+  return distinct;
+}
+
+void check_lane_conflicts(Warp& warp, const Instr& instr, const MemoryOp& op, const Target& target,
+                          const std::uint64_t* addresses) {
+  for_equal_addresses(addresses, target.lanes, [&](unsigned lane, unsigned later) {
+    for (unsigned i = 0; i < op.count; ++i) {
+      const std::byte* from = lanes<std::byte>(warp, warp.function->lists[op.list + i]);
+      if (std::memcmp(from + std::size_t{lane} * op.register_bytes,
+                      from + std::size_t{later} * op.register_bytes, op.element_bytes) == 0) {
+        continue;
+      }
+      Block& block = *warp.block;
+      Finding* finding = block.report(
+          target.space == Space::kShared ? Check::kSharedRace : Check::kGlobalRace, warp,
+          instr_index(warp, instr), later,
+          "two lanes store different values to " + std::string(name_of(target.space)) + " memory " +
+              hex(addresses[lane]) + " in one instruction" +
+              (target.buffer == nullptr ? std::string()
+                                        : " (buffer '" + target.buffer->name + "' offset " +
+                                              std::to_string(addresses[lane] - target.origin) + ")"));
+      if (finding != nullptr) finding->other = block.place(instr_index(warp, instr), warp.index, lane);
+      return;
+    }
+  });
+}
+
+void note_shared_read(Warp& warp, const Instr& instr, const MemoryOp& op, const Target& target,
+                      const std::uint64_t* addresses) {
+  SharedRaces& races = warp.block->shared_races();
+  const std::uint32_t bytes = std::uint32_t{op.element_bytes} * op.count;
+  const std::uint32_t at = instr_index(warp, instr);
+  const bool strong = op.order != Order::kWeak;
+  for_lanes(target.lanes, [&](unsigned lane) {
+    SharedRaces::Conflict conflict;
+    const auto offset = static_cast<std::uint32_t>(addresses[lane]);
+    if (op.used_bytes == ~0ull) {
+      if (races.read(warp.index, lane, offset, bytes, strong, at, &conflict)) {
+        report_shared(warp, instr, lane, addresses[lane], false, conflict);
+      }
+      return;
+    }
+    // Only the bytes that the program uses.
+    for (std::uint32_t i = 0; i < bytes; ++i) {
+      if (((op.used_bytes >> i) & 1) && races.read(warp.index, lane, offset + i, 1, strong, at, &conflict)) {
+        report_shared(warp, instr, lane, addresses[lane] + i, false, conflict);
+      }
+    }
+  });
+}
+
+void note_shared_write(Warp& warp, const Instr& instr, const MemoryOp& op, const Target& target,
+                       const std::uint64_t* addresses, bool strong) {
+  SharedRaces& races = warp.block->shared_races();
+  const std::uint32_t bytes = std::uint32_t{op.element_bytes} * op.count;
+  // Lanes that store to one place in one instruction were compared already: one of them stands for all.
+  const LaneMask mask = strong ? target.lanes : distinct_lanes(addresses, target.lanes);
+  for_lanes(mask, [&](unsigned lane) {
+    SharedRaces::Conflict conflict;
+    if (races.write(warp.index, lane, static_cast<std::uint32_t>(addresses[lane]), bytes, strong,
+                    instr_index(warp, instr), &conflict)) {
+      report_shared(warp, instr, lane, addresses[lane], true, conflict);
+    }
+  });
+}
+
+}  // namespace moe4::ptx

@@ -1,0 +1,27 @@
+// What is checked and counted at an access to memory.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/ptx/run/access.h"
+
+namespace moe4::ptx {
+
+void hash_addresses(Warp& warp, const std::uint64_t* addresses, LaneMask mask);
+
+// Wavefronts beyond those that `bytes` a lane need, by the 32 banks of 4 bytes.
+std::uint64_t bank_conflicts(const std::uint64_t* addresses, LaneMask mask, unsigned bytes);
+
+// One lane of each address.
+LaneMask distinct_lanes(const std::uint64_t* addresses, LaneMask mask);
+
+// Lanes that store different values to one location in one instruction.
+void check_lane_conflicts(Warp& warp, const Instr& instr, const MemoryOp& op, const Target& target,
+                          const std::uint64_t* addresses);
+
+void note_shared_read(Warp& warp, const Instr& instr, const MemoryOp& op, const Target& target,
+                      const std::uint64_t* addresses);
+void note_shared_write(Warp& warp, const Instr& instr, const MemoryOp& op, const Target& target,
+                       const std::uint64_t* addresses, bool strong);
+
+}  // namespace moe4::ptx

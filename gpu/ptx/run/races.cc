@@ -1,0 +1,138 @@
+#include "gpu/ptx/run/races.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace moe4::ptx {
+
+void WarpClocks::start(unsigned warps) {
+  for (unsigned w = 0; w < kMaxWarps; ++w) {
+    clocks_[w].fill(0);
+    if (w < warps) clocks_[w][w] = 1;
+    in_step_[w] = 0;
+    pairs_[w].clear();
+  }
+}
+
+void WarpClocks::warp_barrier(const Warp& warp, LaneMask lanes) {
+  const unsigned w = warp.index;
+  advance(w);
+  const std::uint32_t now = epoch(w);
+  if ((warp.live & ~lanes) == 0) {
+    in_step_[w] = now;
+    return;
+  }
+  std::vector<std::uint32_t>& pairs = pairs_[w];
+  if (pairs.empty()) pairs.assign(kLanes * kLanes, 0);
+  // Each lane learns what the others of the barrier know, then all of their own accesses.
+  for (unsigned other = 0; other < kLanes; ++other) {
+    std::uint32_t most = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      if ((lanes >> lane) & 1) most = std::max(most, pairs[lane * kLanes + other]);
+    }
+    if ((lanes >> other) & 1) most = now;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      if ((lanes >> lane) & 1) pairs[lane * kLanes + other] = most;
+    }
+  }
+}
+
+void SharedRaces::start(std::uint32_t bytes, unsigned granule, unsigned warps) {
+  shift_ = static_cast<unsigned>(std::countr_zero(granule));
+  const std::size_t count = (bytes >> shift_) + 1;
+  if (used_ || cells_.size() != count) cells_.assign(count, Cell{});
+  used_ = false;
+  clocks_.start(warps);
+}
+
+bool SharedRaces::read(unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes, bool strong,
+                       std::uint32_t instr, Conflict* conflict) {
+  used_ = true;
+  const Who me = Who::make(clocks_.epoch(warp), strong, warp, lane);
+  const std::uint32_t last = (offset + bytes - 1) >> shift_;
+  bool race = false;
+  for (std::uint32_t i = offset >> shift_; i <= last; ++i) {
+    Cell& cell = cells_[i];
+    if (cell.writer.bits != 0 && !(strong && cell.writer.strong()) &&
+        !clocks_.ordered(cell.writer, warp, lane)) {
+      *conflict = {cell.writer, cell.writer_instr, true};
+      race = true;
+    }
+    if (cell.readers[0].bits == me.bits) continue;
+    // Two readers of different warps are kept, so that one of them is not the warp that writes next.
+    const bool same0 = cell.readers[0].warp() == warp;
+    const bool same1 = cell.readers[1].warp() == warp;
+    unsigned slot = 0;
+    if (cell.readers[0].nobody() || (same0 && clocks_.ordered(cell.readers[0], warp, lane))) {
+      slot = 0;
+    } else if (cell.readers[1].nobody() || (same1 && clocks_.ordered(cell.readers[1], warp, lane))) {
+      slot = 1;
+    } else if (clocks_.ordered(cell.readers[0], warp, lane)) {
+      slot = 0;
+    } else if (clocks_.ordered(cell.readers[1], warp, lane)) {
+      slot = 1;
+    } else if (same0 && same1) {
+      slot = 1;
+    } else if (same0 || same1) {
+      // One slot stays with the other warp.
+      slot = same0 ? 0 : 1;
+    } else {
+      slot = 1;
+    }
+    cell.readers[slot] = me;
+    cell.reader_instr[slot] = instr;
+  }
+  return race;
+}
+
+bool SharedRaces::write(unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes, bool strong,
+                        std::uint32_t instr, Conflict* conflict) {
+  used_ = true;
+  const Who me = Who::make(clocks_.epoch(warp), strong, warp, lane);
+  const std::uint32_t last = (offset + bytes - 1) >> shift_;
+  bool race = false;
+  for (std::uint32_t i = offset >> shift_; i <= last; ++i) {
+    Cell& cell = cells_[i];
+    if (cell.writer.bits != 0 && !(strong && cell.writer.strong()) &&
+        !clocks_.ordered(cell.writer, warp, lane)) {
+      *conflict = {cell.writer, cell.writer_instr, true};
+      race = true;
+    }
+    for (unsigned k = 0; k < 2; ++k) {
+      const Who reader = cell.readers[k];
+      if (reader.bits != 0 && !(strong && reader.strong()) && !clocks_.ordered(reader, warp, lane)) {
+        *conflict = {reader, cell.reader_instr[k], false};
+        race = true;
+      }
+    }
+    cell.writer = me;
+    cell.writer_instr = instr;
+    cell.readers[0] = cell.readers[1] = Who{};
+  }
+  return race;
+}
+
+void GlobalSync::release(std::uint64_t address, std::uint64_t block, const WarpClock& clock,
+                         const Known& known) {
+  Known& at = released_[address];
+  for (const auto& [other, theirs] : known) join(at[other], theirs);
+  join(at[block], clock);
+}
+
+void GlobalSync::acquire(std::uint64_t address, std::uint64_t block) {
+  const auto found = released_.find(address);
+  if (found == released_.end()) return;
+  Known& mine = known_[block];
+  for (const auto& [other, theirs] : found->second) {
+    if (other != block) join(mine[other], theirs);
+  }
+}
+
+bool GlobalSync::ordered(std::uint64_t block, std::uint64_t other, Who who) const {
+  const auto mine = known_.find(block);
+  if (mine == known_.end()) return false;
+  const auto theirs = mine->second.find(other);
+  return theirs != mine->second.end() && theirs->second[who.warp()] >= who.epoch();
+}
+
+}  // namespace moe4::ptx
