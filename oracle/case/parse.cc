@@ -190,6 +190,7 @@ Result<Case> parse_case(std::string_view line) {
   return c;
 }
 
+// CASE-12.
 Result<std::vector<Case>> parse_case_list(std::string_view text) {
   std::vector<Case> cases;
   for (std::int64_t number = 1; !text.empty(); ++number) {

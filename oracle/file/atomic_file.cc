@@ -29,7 +29,7 @@ AtomicFile::~AtomicFile() {
 }
 
 Status AtomicFile::fail(int code) {
-  return Error{path_.string(), std::strerror(code), "FILE-14: the file can be written; nothing was"};
+  return Error{path_.string(), std::strerror(code), "FILE-13: the file can be written; nothing was"};
 }
 
 Status AtomicFile::write(const void* data, std::size_t size) {

@@ -1,5 +1,5 @@
 // A file that appears whole or not at all: written under another name in the same folder, then renamed
-// (FILE-14).
+// (FILE-13).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// FILE-15 … FILE-20: which tensors and which metadata make a case or a result.
+// FILE-14 … FILE-18: which tensors and which metadata make a case or a result.
 #include "oracle/file/case_file.h"
 
 #include <fmt/format.h>
@@ -35,14 +35,14 @@ std::string value_or(const Metadata& metadata, const std::string& key, std::stri
   return found == metadata.end() ? std::move(fallback) : found->second;
 }
 
-// FILE-16: the keys that begin with moe4. are ours, the others are anybody's.
+// FILE-15: the keys that begin with moe4. are ours, the others are anybody's.
 Status check_keys(const Metadata& metadata, std::initializer_list<const char*> known) {
   for (const auto& [key, value] : metadata) {
     if (key.rfind("moe4.", 0) != 0) continue;
     const bool ours =
         std::any_of(known.begin(), known.end(), [&key = key](const char* name) { return key == name; });
     if (!ours)
-      return Error{key, value, fmt::format("FILE-16: no such metadata; known: {}", fmt::join(known, " "))};
+      return Error{key, value, fmt::format("FILE-15: no such metadata; known: {}", fmt::join(known, " "))};
   }
   return {};
 }
@@ -51,13 +51,13 @@ Status require(const Metadata& metadata, const char* key, const std::string& due
   const auto found = metadata.find(key);
   if (found != metadata.end() && found->second == due) return {};
   return Error{key, found == metadata.end() ? "(absent)" : found->second,
-               fmt::format("FILE-15: {} is \"{}\"", key, due)};
+               fmt::format("FILE-14: {} is \"{}\"", key, due)};
 }
 
-// FILE-18: a case line and the tensors beside it say the same.
+// FILE-17: a case line and the tensors beside it say the same.
 Status check_line(const Case& line, const CaseData& data) {
   const auto disagree = [](const char* key, std::string value) -> Status {
-    return Error{"moe4.case", std::move(value), fmt::format("FILE-18: {} disagrees with the tensors", key)};
+    return Error{"moe4.case", std::move(value), fmt::format("FILE-17: {} disagrees with the tensors", key)};
   };
   const std::array<std::tuple<const char*, std::int64_t, std::int64_t>, 5> dims = {
       {{"tokens", line.tokens, data.latent_tokens.dim(0)},
@@ -77,7 +77,7 @@ Status check_line(const Case& line, const CaseData& data) {
     if (said != is) return disagree(key, std::string(name_of(said)));
   }
   if (line.policy == data.policy) return {};
-  return Error{"moe4.policy", moe4::to_string(data.policy), "FILE-18: the policy disagrees with moe4.case"};
+  return Error{"moe4.policy", moe4::to_string(data.policy), "FILE-17: the policy disagrees with moe4.case"};
 }
 
 Status read_metadata(const Metadata& metadata, CaseData& data) {
@@ -99,17 +99,17 @@ Status read_metadata(const Metadata& metadata, CaseData& data) {
   return {};
 }
 
-// FILE-17: these tensors, no others.
+// FILE-16: these tensors, no others.
 Status take_tensors(std::map<std::string, Tensor>& tensors, CaseData& data) {
   for (const Field& field : kFields) {
     const auto found = tensors.find(field.name);
-    if (found == tensors.end()) return Error{field.name, "(absent)", "FILE-17: a case has this tensor"};
+    if (found == tensors.end()) return Error{field.name, "(absent)", "FILE-16: a case has this tensor"};
     data.*field.member = std::move(found->second);
     tensors.erase(found);
   }
   if (tensors.empty()) return {};
   return Error{tensors.begin()->first, moe4::to_string(tensors.begin()->second.shape()),
-               "FILE-17: no such tensor in a case"};
+               "FILE-16: no such tensor in a case"};
 }
 
 }  // namespace
@@ -157,18 +157,18 @@ Result<ResultFile> result_from(SafeTensors file) {
     if (Status status = require(file.metadata, "moe4.version", kVersion)) return *status;
   }
   const auto found = file.tensors.find("output");
-  if (found == file.tensors.end()) return Error{"output", "(absent)", "FILE-19: a result has this tensor"};
+  if (found == file.tensors.end()) return Error{"output", "(absent)", "FILE-18: a result has this tensor"};
   for (const auto& [name, tensor] : file.tensors) {
     if (name != "output")
-      return Error{name, moe4::to_string(tensor.shape()), "FILE-19: no such tensor in a result"};
+      return Error{name, moe4::to_string(tensor.shape()), "FILE-18: no such tensor in a result"};
   }
   ResultFile result{std::move(found->second), value_or(file.metadata, "moe4.produced_by", "")};
   if (!is_float(result.output.dtype())) {
     return Error{"output", std::string(name_of(result.output.dtype())),
-                 "FILE-19: dtype is one of BF16 F16 F32 F64"};
+                 "FILE-18: dtype is one of BF16 F16 F32 F64"};
   }
   if (result.output.shape().size() != 2) {
-    return Error{"output", moe4::to_string(result.output.shape()), "FILE-19: the output is [T,O]"};
+    return Error{"output", moe4::to_string(result.output.shape()), "FILE-18: the output is [T,O]"};
   }
   return result;
 }

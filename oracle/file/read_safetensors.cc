@@ -65,7 +65,7 @@ class OpenFile {
 };
 
 Error file_error(const std::filesystem::path& path, int code) {
-  return {path.string(), std::strerror(code), "FILE-12: the file can be read"};
+  return {path.string(), std::strerror(code), "FILE-11: the file can be read"};
 }
 
 }  // namespace
@@ -75,14 +75,14 @@ Result<SafeTensors> read_safetensors(const std::filesystem::path& path) {
   struct stat info;
   if (file.get() < 0 || fstat(file.get(), &info) != 0) return file_error(path, errno);
   if (!S_ISREG(info.st_mode))
-    return Error{path.string(), "not a regular file", "FILE-12: the file can be read"};
+    return Error{path.string(), "not a regular file", "FILE-11: the file can be read"};
   const auto fetch = [&](std::uint64_t offset, std::size_t size, void* to) -> Status {
     for (std::size_t done = 0; done < size;) {
       const ssize_t got =
           pread(file.get(), static_cast<char*>(to) + done, size - done, static_cast<off_t>(offset + done));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return file_error(path, errno);
-      if (got == 0) return Error{path.string(), "shrank while it was read", "FILE-12: the file can be read"};
+      if (got == 0) return Error{path.string(), "shrank while it was read", "FILE-11: the file can be read"};
       done += static_cast<std::size_t>(got);
     }
     return {};

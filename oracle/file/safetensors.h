@@ -1,4 +1,4 @@
-// Strict safetensors: named tensors and string metadata (docs/spec/case_file.md, FILE-1 … FILE-12). Nothing
+// Strict safetensors: named tensors and string metadata (docs/spec/case_file.md, FILE-1 … FILE-13). Nothing
 // here knows of cases.
 //
 // Input is hostile: every number of the header is checked against the size of the file before it is used, and
@@ -39,7 +39,7 @@ Result<SafeTensors> read_safetensors(const std::filesystem::path& path);
 // The same from memory.
 Result<SafeTensors> parse_safetensors(std::span<const std::byte> bytes);
 
-// FILE-13, FILE-14: the same content gives the same bytes; the file appears whole or not at all.
+// FILE-12, FILE-13: the same content gives the same bytes; the file appears whole or not at all.
 Status write_safetensors(const std::filesystem::path& path,
                          const std::map<std::string, const Tensor*>& tensors,
                          const std::map<std::string, std::string>& metadata);

@@ -1,4 +1,4 @@
-// FILE-13: the writer's bytes are a function of the content alone.
+// FILE-12: the writer's bytes are a function of the content alone.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>

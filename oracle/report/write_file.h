@@ -8,7 +8,7 @@
 
 namespace moe4::oracle {
 
-// FILE-14.
+// FILE-13.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
 // The whole file, at most 64 MiB: lists, declarations and manifests, never tensors.

@@ -94,16 +94,16 @@ struct Bend {
 
 TEST_F(CaseFile, MetadataAndTensorsAreStrict) {
   const std::vector<Bend> bends = {
-      {"FILE-15", R"("moe4.version":"1")", R"("moe4.version":"2")"},
-      {"FILE-15", R"("moe4.version":"1")", R"("version":"1")"},
-      {"FILE-15", R"("moe4.op":"expert_linear")", R"("moe4.op":"indexed")"},
-      {"FILE-15", R"("moe4.weights":"mxfp4")", R"("moe4.weights":"int4")"},
-      {"FILE-16", R"("moe4.version":"1")", R"("moe4.version":"1","moe4.colour":"red")"},
+      {"FILE-14", R"("moe4.version":"1")", R"("moe4.version":"2")"},
+      {"FILE-14", R"("moe4.version":"1")", R"("version":"1")"},
+      {"FILE-14", R"("moe4.op":"expert_linear")", R"("moe4.op":"indexed")"},
+      {"FILE-14", R"("moe4.weights":"mxfp4")", R"("moe4.weights":"int4")"},
+      {"FILE-15", R"("moe4.version":"1")", R"("moe4.version":"1","moe4.colour":"red")"},
       {"COR", R"("moe4.policy":"scale_nan=formula")", R"("moe4.policy":"scale_nan=maybe")"},
-      {"FILE-17", R"("latent_tokens")", R"("tokens")"},
-      {"FILE-18", "tokens=3", "tokens=4"},
-      {"FILE-18", "seed=0x7", "seed=0x7 mixture=bf16"},
-      {"FILE-18", R"("moe4.policy":"scale_nan=formula")", R"("moe4.policy":"scale_nan=inf")"},
+      {"FILE-16", R"("latent_tokens")", R"("tokens")"},
+      {"FILE-17", "tokens=3", "tokens=4"},
+      {"FILE-17", "seed=0x7", "seed=0x7 mixture=bf16"},
+      {"FILE-17", R"("moe4.policy":"scale_nan=formula")", R"("moe4.policy":"scale_nan=inf")"},
       {"CASE-2", "tokens=3", "tokenz=3"},
       {"CASE-6", "in=64", "in=65"},
       {"VAL-4", R"("shape":[3,64])", R"("shape":[6,32])"},
@@ -138,11 +138,11 @@ TEST_F(CaseFile, EveryTruncationIsRefused) {
 }
 
 TEST_F(CaseFile, MissingFileAndFolder) {
-  EXPECT_NE(read_case(path("none")).error().rule.find("FILE-12"), std::string::npos);
-  EXPECT_NE(read_case(path("")).error().rule.find("FILE-12"), std::string::npos);
+  EXPECT_NE(read_case(path("none")).error().rule.find("FILE-11"), std::string::npos);
+  EXPECT_NE(read_case(path("")).error().rule.find("FILE-11"), std::string::npos);
   const Status status = write_case(path("no/such/folder"), data_);
   ASSERT_TRUE(status);
-  EXPECT_NE(status->rule.find("FILE-14"), std::string::npos);
+  EXPECT_NE(status->rule.find("FILE-13"), std::string::npos);
 }
 
 // A limit on the size of files stands in for a full disk: write fails half-way.
@@ -159,7 +159,7 @@ TEST_F(CaseFile, FullDiskLeavesTheOldFileAndNoOther) {
   setrlimit(RLIMIT_FSIZE, &before);
   signal(SIGXFSZ, old_handler);
   ASSERT_TRUE(status);
-  EXPECT_NE(status->rule.find("FILE-14"), std::string::npos);
+  EXPECT_NE(status->rule.find("FILE-13"), std::string::npos);
   EXPECT_EQ(bytes_of(path("case")), old);
   EXPECT_EQ(files(), 1u);
 }
@@ -183,17 +183,17 @@ TEST_F(CaseFile, ResultRoundTripAndRefusals) {
   };
   // By others: no metadata at all is fine.
   EXPECT_EQ(error(R"({"output":{"dtype":"BF16","shape":[1,1],"data_offsets":[0,2]}})", "ab"), "");
-  EXPECT_NE(error(R"({"output":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}})", "ab").find("FILE-19"),
+  EXPECT_NE(error(R"({"output":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}})", "ab").find("FILE-18"),
             std::string::npos);
-  EXPECT_NE(error(R"({"output":{"dtype":"U8","shape":[1,2],"data_offsets":[0,2]}})", "ab").find("FILE-19"),
+  EXPECT_NE(error(R"({"output":{"dtype":"U8","shape":[1,2],"data_offsets":[0,2]}})", "ab").find("FILE-18"),
             std::string::npos);
-  EXPECT_NE(error(R"({"out":{"dtype":"BF16","shape":[1,1],"data_offsets":[0,2]}})", "ab").find("FILE-19"),
+  EXPECT_NE(error(R"({"out":{"dtype":"BF16","shape":[1,1],"data_offsets":[0,2]}})", "ab").find("FILE-18"),
             std::string::npos);
   EXPECT_NE(
       error(
           R"({"__metadata__":{"moe4.version":"2"},"output":{"dtype":"BF16","shape":[1,1],"data_offsets":[0,2]}})",
           "ab")
-          .find("FILE-15"),
+          .find("FILE-14"),
       std::string::npos);
 }
 
