@@ -22,6 +22,10 @@ slow_model::TensorDescription describe(const TensorView& view) {
           reinterpret_cast<std::uintptr_t>(view.data)};
 }
 
+// By one; an end of the range, which another edit may have set, wraps.
+void lengthen(std::int64_t& n) { n = n == std::numeric_limits<std::int64_t>::max() ? 0 : n + 1; }
+void shorten(std::int64_t& n) { n = n == std::numeric_limits<std::int64_t>::min() ? 0 : n - 1; }
+
 void add_ranks_and_dtypes(std::vector<Breakage>& result) {
   for (int n = 0; n < 6; ++n) {
     const auto input = kInputs[n];
@@ -59,11 +63,11 @@ void add_shapes(std::vector<Breakage>& result) {
     for (std::size_t axis = 0; axis < rank; ++axis) {
       if (n == 0 && axis == 1) continue;  // that is VAL-3
       result.push_back({std::string("VAL-4 ") + kNames[n] + " one longer on axis " + std::to_string(axis),
-                        [input, axis](Call& c) { (c.inputs.*input).shape[axis] += 1; }});
+                        [input, axis](Call& c) { lengthen((c.inputs.*input).shape[axis]); }});
     }
   }
-  result.push_back({"VAL-4 output one longer", [](Call& c) { c.out.shape[1] += 1; }});
-  result.push_back({"VAL-4 output one token short", [](Call& c) { c.out.shape[0] -= 1; }});
+  result.push_back({"VAL-4 output one longer", [](Call& c) { lengthen(c.out.shape[1]); }});
+  result.push_back({"VAL-4 output one token short", [](Call& c) { shorten(c.out.shape[0]); }});
   result.push_back({"VAL-4 output of rank 1", [](Call& c) { c.out.shape.pop_back(); }});
   result.push_back({"VAL-5 output of another dtype",
                     [](Call& c) { c.out.dtype = c.out.dtype == Dtype::kF32 ? Dtype::kF64 : Dtype::kF32; }});

@@ -87,7 +87,7 @@ TEST(Refusals, TheFirstBrokenRuleIsNamed) {
     const std::string wrong = complaint(call, rule);
     return wrong.empty() ? "" : first.name + " and " + second.name + ": " + wrong;
   };
-  EXPECT_EQ(problems::counterexample(agree, 8000, kNotEmpty, /*shrink=*/false), "");
+  EXPECT_EQ(problems::counterexample(agree, 6000, kNotEmpty, /*shrink=*/false), "");
 }
 
 TEST(Refusals, TheMessageNamesTokenSlotAndId) {
