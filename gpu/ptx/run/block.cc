@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "gpu/ptx/run/findings.h"
+#include "gpu/ptx/run/taint.h"
 
 namespace moe4::ptx {
 namespace {
@@ -90,6 +91,7 @@ void Block::start(std::uint64_t linear) {
     fenced_.assign(run_.warps, std::nullopt);
     released_.clear();
   }
+  if (run_.taint != nullptr) run_.taint->start_block(*this);
 }
 
 std::uint64_t Block::next_random() {
@@ -186,6 +188,7 @@ bool Block::run_warp(Warp& warp, std::uint64_t fuel) {
 }
 
 void Block::execute(Warp& warp, std::uint64_t& fuel) {
+  if (run_.taint != nullptr) return run_.taint->execute(*this, warp, fuel, &instructions_);
   const Instr* code = warp.code;
   std::uint64_t left = fuel, lanes_run = 0;
   while (warp.pc < warp.limit && left != 0) {
