@@ -20,9 +20,9 @@ struct DtypeRow {
 };
 
 constexpr std::array kDtypes = {
-    DtypeRow{Dtype::kU8, "U8", 1, false},    DtypeRow{Dtype::kI32, "I32", 4, false},
-    DtypeRow{Dtype::kI64, "I64", 8, false},  DtypeRow{Dtype::kBF16, "BF16", 2, true},
-    DtypeRow{Dtype::kF16, "F16", 2, true},   DtypeRow{Dtype::kF32, "F32", 4, true},
+    DtypeRow{Dtype::kU8, "U8", 1, false},   DtypeRow{Dtype::kI32, "I32", 4, false},
+    DtypeRow{Dtype::kI64, "I64", 8, false}, DtypeRow{Dtype::kBF16, "BF16", 2, true},
+    DtypeRow{Dtype::kF16, "F16", 2, true},  DtypeRow{Dtype::kF32, "F32", 4, true},
     DtypeRow{Dtype::kF64, "F64", 8, true},
 };
 
@@ -33,7 +33,11 @@ constexpr std::size_t kMapThreshold = std::size_t{1} << 24;
 
 Shape contiguous_strides(std::span<const std::int64_t> shape) {
   Shape strides(shape.size(), 1);
-  for (std::size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * shape[axis];
+  // In unsigned arithmetic: a tensor without elements may have dimensions whose product leaves int64.
+  for (std::size_t axis = shape.size(); axis-- > 1;) {
+    const auto product = static_cast<std::uint64_t>(strides[axis]) * static_cast<std::uint64_t>(shape[axis]);
+    strides[axis - 1] = static_cast<std::int64_t>(product);
+  }
   return strides;
 }
 
@@ -53,18 +57,14 @@ std::optional<Dtype> dtype_from_name(std::string_view name) {
 
 std::optional<std::int64_t> element_count(std::span<const std::int64_t> shape) {
   constexpr std::int64_t kLimit = std::int64_t{1} << 62;
-  bool empty = false;
+  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < 0; })) return std::nullopt;
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::int64_t count = 1;
   for (const std::int64_t d : shape) {
-    if (d < 0) return std::nullopt;
-    if (d == 0) {
-      empty = true;
-      continue;
-    }
     if (count > kLimit / d) return std::nullopt;
     count *= d;
   }
-  return empty ? 0 : count;
+  return count;
 }
 
 std::string to_string(std::span<const std::int64_t> shape) {
@@ -76,7 +76,9 @@ std::string to_string(std::span<const std::int64_t> shape) {
   return text + "]";
 }
 
-Shape TensorView::strides_or_contiguous() const { return strides.empty() ? contiguous_strides(shape) : strides; }
+Shape TensorView::strides_or_contiguous() const {
+  return strides.empty() ? contiguous_strides(shape) : strides;
+}
 
 bool TensorView::is_contiguous() const {
   return strides.empty() || element_count(shape) == 0 || strides == contiguous_strides(shape);
@@ -103,7 +105,10 @@ std::unique_ptr<std::byte[], Tensor::Unmap> Tensor::allocate(std::size_t bytes) 
 }
 
 Tensor::Tensor(Dtype dtype, Shape shape)
-    : dtype_(dtype), shape_(std::move(shape)), elements_(element_count(shape_).value()), data_(allocate(bytes())) {}
+    : dtype_(dtype),
+      shape_(std::move(shape)),
+      elements_(element_count(shape_).value()),
+      data_(allocate(bytes())) {}
 
 Tensor::Tensor(const Tensor& other) : Tensor(other.dtype_, other.shape_) {
   if (elements_ != 0) std::memcpy(data_.get(), other.data_.get(), bytes());

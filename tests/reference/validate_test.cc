@@ -150,6 +150,19 @@ TEST(Validate, NegativeAndHugeDimensions) {
             "negative and there are at most 2^62 elements");
 }
 
+TEST(Validate, NoElementsWhateverTheOtherDimensions) {
+  EXPECT_EQ(element_count(Shape{kHuge, 0, 2, 16}), 0);
+  EXPECT_EQ(element_count(Shape{0, kHuge, 2, 16}), 0);
+  EXPECT_EQ(element_count(Shape{kHuge}), kHuge);
+  EXPECT_EQ(element_count(Shape{kHuge, 2}), std::nullopt);
+  EXPECT_EQ(element_count(Shape{0, -1}), std::nullopt);
+  Call no_outputs;
+  no_outputs.in.packed_weights.shape = {kHuge, 0, 2, 16};
+  no_outputs.in.scale_bytes.shape = {kHuge, 0, 2};
+  no_outputs.in.shared_output.shape[1] = no_outputs.out.shape[1] = 0;
+  EXPECT_EQ(no_outputs.refusal(), "accepted");
+}
+
 TEST(Validate, Strides) {
   Call call;
   call.in.shared_output.strides = {5};
