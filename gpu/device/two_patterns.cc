@@ -18,13 +18,6 @@ bool same_fault(const ptx::Finding& a, const ptx::Finding& b) {
          a.place.thread == b.place.thread;
 }
 
-bool same_path(const ptx::Counters& a, const ptx::Counters& b) {
-  return a.warp_instructions == b.warp_instructions && a.thread_instructions == b.thread_instructions &&
-         a.global_load_bytes == b.global_load_bytes && a.global_store_bytes == b.global_store_bytes &&
-         a.shared_load_bytes == b.shared_load_bytes && a.shared_store_bytes == b.shared_store_bytes &&
-         a.barriers == b.barriers;
-}
-
 }  // namespace
 
 std::optional<OutputDifference> compare_output(const ptx::Memory& one, const ptx::Memory& other,
@@ -59,11 +52,10 @@ void add_differences(const std::string& kernel, const ptx::LaunchReport& one, co
                                   [&](const ptx::Finding& f) { return same_fault(f, finding); });
     if (!seen) findings.push_back(finding);
   }
-  if (one.completed != other.completed || !same_path(one.counters, other.counters)) {
+  if (one.completed != other.completed || one.path_hash != other.path_hash) {
     findings.push_back(uninitialized(
         kernel,
-        "a branch or an address depends on memory that nothing wrote: under two fill patterns the kernel "
-        "executes different instructions"));
+        "a branch or an address depends on memory that nothing wrote: it differs between two fill patterns"));
   }
 }
 

@@ -24,8 +24,8 @@ std::optional<OutputDifference> compare_output(const ptx::Memory& one, const ptx
 ptx::Finding finding_of(const std::string& kernel, const std::string& buffer,
                         const OutputDifference& difference);
 
-// Adds to `findings` what only the second run found, and a finding if the runs did not execute the same
-// instructions: then a branch or an address depends on memory that nothing wrote.
+// Adds to `findings` what only the second run found, and a finding if the runs took different branches or
+// used different addresses.
 void add_differences(const std::string& kernel, const ptx::LaunchReport& one, const ptx::LaunchReport& other,
                      std::vector<ptx::Finding>& findings);
 

@@ -1,14 +1,15 @@
 // One thread an output: the kernel to read first.
 //
-//   output[t,o] = rn( shared_output[t,o] + Σ_j mixture_weights[t,j] · d_j )            j = 0 … K-1, fma_rn in
-//   that order d_j         = Σ_g Σ_{i in group g} w[e,o,i] · latent_tokens[t,i]                   e =
-//   selected_experts[t,j]; groups(32) w[e,o,i]    = code i%32 of packed_weights[e,o,i/32] ×
-//   2^(scale_bytes[e,o,i/32]-127)
+//   output[t,o] = rn( shared_output[t,o] + Σ_j mixture_weights[t,j] · d_j )
+//                 j = 0 … K-1, by fma_rn in that order
+//   d_j         = Σ_g Σ_{i in group g} w[e,o,i] · latent_tokens[t,i],  e = selected_experts[t,j]
+//                 order groups(32): each group is a chain, group sums are added in order of g
+//   w[e,o,i]    = code i%32 of packed_weights[e,o,i/32] × 2^(scale_bytes[e,o,i/32]-127)
 //
 // rn is to the token dtype; everything before it is FP32. Shapes: latent_tokens [T,I], packed_weights
-// [E,O,I/32,16], scale_bytes [E,O,I/32], selected_experts and mixture_weights [T,K], shared_output and output
-// [T,O]; rows contiguous, bases 16-byte aligned, I a multiple of 32, ids in 0 … E-1. Launch: one dimension,
-// T·O threads or more.
+// [E,O,I/32,16], scale_bytes [E,O,I/32], selected_experts and mixture_weights [T,K], shared_output and
+// output [T,O]; rows contiguous, bases 16-byte aligned, I a multiple of 32, ids in 0 … E-1.
+// Launch: one dimension, T·O threads or more.
 #include <cstdint>
 
 #include "gpu/kernels/device/mxfp4_group.cuh"

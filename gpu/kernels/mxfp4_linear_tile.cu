@@ -2,15 +2,16 @@
 // to FP32 once for all 32 outputs, in two buffers: while one slab is multiplied, the next one is loaded, also
 // across slots.
 //
-//   output[t,o] = rn( shared_output[t,o] + Σ_j mixture_weights[t,j] · d_j )            j = 0 … K-1, fma_rn in
-//   that order d_j         = Σ_g Σ_{i in group g} w[e,o,i] · latent_tokens[t,i]                   e =
-//   selected_experts[t,j]; groups(32) w[e,o,i]    = code i%32 of packed_weights[e,o,i/32] ×
-//   2^(scale_bytes[e,o,i/32]-127)
+//   output[t,o] = rn( shared_output[t,o] + Σ_j mixture_weights[t,j] · d_j )
+//                 j = 0 … K-1, by fma_rn in that order
+//   d_j         = Σ_g Σ_{i in group g} w[e,o,i] · latent_tokens[t,i],  e = selected_experts[t,j]
+//                 order groups(32): each group is a chain, group sums are added in order of g
+//   w[e,o,i]    = code i%32 of packed_weights[e,o,i/32] × 2^(scale_bytes[e,o,i/32]-127)
 //
 // rn is to the token dtype; everything before it is FP32. Shapes: latent_tokens [T,I], packed_weights
-// [E,O,I/32,16], scale_bytes [E,O,I/32], selected_experts and mixture_weights [T,K], shared_output and output
-// [T,O]; rows contiguous, bases 16-byte aligned, I a multiple of 32, ids in 0 … E-1. Launch: blocks of 32 × 4
-// threads, one dimension, ceil(T/4) · ceil(O/32) blocks.
+// [E,O,I/32,16], scale_bytes [E,O,I/32], selected_experts and mixture_weights [T,K], shared_output and
+// output [T,O]; rows contiguous, bases 16-byte aligned, I a multiple of 32, ids in 0 … E-1.
+// Launch: blocks of 4 × 32 threads, one dimension, ceil(T/4) · ceil(O/32) blocks.
 #include <cstdint>
 
 #include "gpu/kernels/device/mxfp4_group.cuh"
@@ -21,8 +22,10 @@ constexpr int kTileTokens = 4;
 constexpr int kTileOutputs = 32;
 constexpr int kSlabGroups = 4;
 constexpr int kSlab = kSlabGroups * kGroup;
-constexpr int kVector = kSlab / kTileOutputs;  // values that one thread brings to a slab
-static_assert(kVector == 4, "load4 moves four values");
+constexpr int kRow = kSlab + 4;  // the four tokens that a warp reads at a time lie in different banks
+constexpr int kVector = 4;       // values that a thread brings to a slab, as load4 moves them
+constexpr int kLoadersARow = kSlab / kVector;
+static_assert(kTileTokens * kSlab == kTileTokens * kTileOutputs * kVector, "every thread loads once");
 
 template <class Token>
 __device__ __forceinline__ void mxfp4_linear_tile(
@@ -30,23 +33,26 @@ __device__ __forceinline__ void mxfp4_linear_tile(
     const std::uint8_t* __restrict__ scale_bytes, const std::int32_t* __restrict__ selected_experts,
     const float* __restrict__ mixture_weights, const Token* __restrict__ shared_output,
     Token* __restrict__ output, std::int64_t T, std::int64_t I, std::int64_t O, std::int64_t K) {
-  __shared__ alignas(16) float tile[2][kTileTokens][kSlab];
+  __shared__ alignas(16) float tile[2][kTileTokens][kRow];
 
   const std::int64_t output_tiles = (O + kTileOutputs - 1) / kTileOutputs;
-  const std::int64_t t = blockIdx.x / output_tiles * kTileTokens + threadIdx.y;
-  const std::int64_t o = blockIdx.x % output_tiles * kTileOutputs + threadIdx.x;
-  const bool has_token = t < T;
-  const bool has_output = has_token && o < O;
+  const std::int64_t first_token = blockIdx.x / output_tiles * kTileTokens;
+  const std::int64_t t = first_token + threadIdx.x;
+  const std::int64_t o = blockIdx.x % output_tiles * kTileOutputs + threadIdx.y;
+  const bool has_output = t < T && o < O;
   const std::int64_t groups = I / kGroup;
   const std::int64_t slabs = (groups + kSlabGroups - 1) / kSlabGroups;
-  const Token* tokens = latent_tokens + t * I;
 
-  // Thread (x, y) brings values 4x … 4x+3 of token y. The tail of the last slab is neither loaded nor read.
+  // A warp brings one token of the slab, whichever outputs its threads have. The tail of the last slab is
+  // neither loaded nor read.
+  const int thread = threadIdx.y * kTileTokens + threadIdx.x;
+  const int load_row = thread / kLoadersARow;
+  const int load_column = thread % kLoadersARow * kVector;
   const auto load_slab = [&](std::int64_t slab, int buffer) {
-    const std::int64_t i = slab * kSlab + threadIdx.x * kVector;
-    if (!has_token || i >= I) return;
-    float* to = &tile[buffer][threadIdx.y][threadIdx.x * kVector];
-    *reinterpret_cast<float4*>(to) = load4(tokens + i);
+    const std::int64_t i = slab * kSlab + load_column;
+    if (first_token + load_row >= T || i >= I) return;
+    *reinterpret_cast<float4*>(&tile[buffer][load_row][load_column]) =
+        load4(latent_tokens + (first_token + load_row) * I + i);
   };
 
   float sum = has_output ? value_of(shared_output[t * O + o]) : 0.0f;
@@ -62,7 +68,7 @@ __device__ __forceinline__ void mxfp4_linear_tile(
       const bool last_of_slot = slab + 1 == slabs;
       if (!last_of_slot || j + 1 < K) load_slab(last_of_slot ? 0 : slab + 1, buffer ^ 1);
       if (has_output) {
-        const float* slab_tokens = tile[buffer][threadIdx.y];
+        const float* slab_tokens = tile[buffer][threadIdx.x];
         const std::int64_t first = slab * kSlabGroups;
         const int count = static_cast<int>(min(groups - first, static_cast<std::int64_t>(kSlabGroups)));
 #pragma unroll 1

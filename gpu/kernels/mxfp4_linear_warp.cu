@@ -1,16 +1,17 @@
 // One warp an output: lane l takes the groups g with g % 32 == l, 16 bytes of codes a load, so that the warp
-// reads 512 consecutive bytes at a time; the 32 partial sums are joined by xor shuffles.
+// reads 512 consecutive bytes at a time. Xor shuffles join the 32 partial sums.
 //
-//   output[t,o] = rn( shared_output[t,o] + Σ_j mixture_weights[t,j] · d_j )            j = 0 … K-1, fma_rn in
-//   that order d_j         = c_0 after the joins c_l ← c_l + c_{l xor s}, s = 16, 8, 4, 2, 1
-//   lanes(32,32)+shfl c_l         = Σ_{i : (i/32) % 32 = l} w[e,o,i] · latent_tokens[t,i]                e =
-//   selected_experts[t,j]; one chain in order of i w[e,o,i]    = code i%32 of packed_weights[e,o,i/32] ×
-//   2^(scale_bytes[e,o,i/32]-127)
+//   output[t,o] = rn( shared_output[t,o] + Σ_j mixture_weights[t,j] · d_j )
+//                 j = 0 … K-1, by fma_rn in that order
+//   d_j         = c_0 after the joins c_l ← c_l + c_{l xor s}, s = 16, 8, 4, 2, 1
+//   c_l         = Σ_{i : (i/32) % 32 = l} w[e,o,i] · latent_tokens[t,i],  e = selected_experts[t,j]
+//                 order lanes(32,32)+shfl: each c_l is one chain in order of i
+//   w[e,o,i]    = code i%32 of packed_weights[e,o,i/32] × 2^(scale_bytes[e,o,i/32]-127)
 //
 // rn is to the token dtype; everything before it is FP32. Shapes: latent_tokens [T,I], packed_weights
-// [E,O,I/32,16], scale_bytes [E,O,I/32], selected_experts and mixture_weights [T,K], shared_output and output
-// [T,O]; rows contiguous, bases 16-byte aligned, I a multiple of 32, ids in 0 … E-1. Launch: one dimension,
-// T·O warps or more.
+// [E,O,I/32,16], scale_bytes [E,O,I/32], selected_experts and mixture_weights [T,K], shared_output and
+// output [T,O]; rows contiguous, bases 16-byte aligned, I a multiple of 32, ids in 0 … E-1.
+// Launch: one dimension, T·O warps or more.
 #include <cstdint>
 
 #include "gpu/kernels/device/mxfp4_group.cuh"

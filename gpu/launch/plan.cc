@@ -65,7 +65,7 @@ std::optional<KernelLaunch> plan_tile(const Variant& variant, const ExpertLinear
                                       const ExpertLinearBuffers& buffers) {
   if (has_no_outputs(shape)) return std::nullopt;
   const std::int64_t blocks = ceil_div(shape.tokens, kTileTokens) * ceil_div(shape.out, kTileOutputs);
-  return plan(variant, shape, buffers, blocks, {kTileOutputs, kTileTokens, 1});
+  return plan(variant, shape, buffers, blocks, {kTileTokens, kTileOutputs, 1});
 }
 
 }  // namespace moe4::gpu

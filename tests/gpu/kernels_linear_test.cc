@@ -193,8 +193,41 @@ TEST_P(KernelsLinear, WrongDecodeIsSeen) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, KernelsLinear, testing::ValuesIn(variants().begin(), variants().end()),
-                         [](const auto& variant) { return std::string(variant.param.name); });
+class KernelsTile : public KernelsLinear {};
+
+// Both barriers of the tile kernels hold something apart: without either, shared memory is raced for.
+TEST_P(KernelsTile, AMissingBarrierIsARace) {
+  const LinearCase c = test::exact_case({4, 2, 160, 32, 2}, 14);
+  const std::string entry = ".visible .entry " + std::string(GetParam().name) + "(";
+  const std::string barrier = "bar.sync";
+  const std::size_t begin = GetParam().ptx.find(entry);
+  const std::size_t end = GetParam().ptx.find(".visible", begin + 1);
+  int barriers = 0;
+  for (std::size_t at = begin; (at = GetParam().ptx.find(barrier, at + 1)) < end; ++barriers) {
+    std::string text(GetParam().ptx);
+    text.replace(at, 0, "//");
+    const LinearRun run =
+        test::run_linear(GetParam(), c, *device_, [&](KernelLaunch& launch) { launch.ptx = text; });
+    bool raced = false;
+    for (const ptx::Finding& finding : run.outcome.findings) {
+      raced = raced || finding.check == ptx::Check::kSharedRace;
+    }
+    EXPECT_TRUE(raced) << "barrier " << barriers << describe(run.outcome);
+  }
+  EXPECT_EQ(barriers, 2);
+}
+
+std::vector<Variant> variants_with(std::string_view word) {
+  std::vector<Variant> found;
+  for (const Variant& variant : variants()) {
+    if (variant.name.find(word) != std::string_view::npos) found.push_back(variant);
+  }
+  return found;
+}
+
+const auto kName = [](const auto& variant) { return std::string(variant.param.name); };
+INSTANTIATE_TEST_SUITE_P(All, KernelsLinear, testing::ValuesIn(variants_with("")), kName);
+INSTANTIATE_TEST_SUITE_P(All, KernelsTile, testing::ValuesIn(variants_with("_tile_")), kName);
 
 }  // namespace
 }  // namespace moe4::gpu

@@ -2,16 +2,17 @@
 // exponent wide enough for the weight, so a bound for plain FP32 fma holds as it stands, for every scale
 // byte.
 //
-// Why no product is rounded or overflows early. Let c be the code's value, s the scale byte, and (narrow,
-// wide) its split.
-//   s <= 128: w = c·2^-126·narrow = c·2^(s-127), between 2^-128 and 12: a power of two times a code, exact in
-//   FP32. w·x
-//             goes into fma_rn unrounded. wide = 1.
-//   s >  128: w = 2c, exact. 2c·x is a multiple of x's own last bit, so it meets no subnormal rounding that
-//   c·x·2^(s-127)
-//             would not meet, and |2c·x| <= |c·2^(s-127)·x|, so it overflows only if the product itself does.
-//             A zero code gives a zero product, whatever the scale.
-//   s = 255:  narrow is NaN, so all 32 weights are, zero codes included.
+// Why no product is rounded or overflows early. Let c be the code's value, s the scale byte, (narrow, wide)
+// its split.
+//
+// s <= 128: w = c·2^-126·narrow = c·2^(s-127) is between 2^-128 and 12, a code times a power of two, and
+// exact in FP32; w·x goes into fma_rn unrounded. wide = 1.
+//
+// s > 128: w = 2c, exact. 2c·x is a multiple of the last bit of x, so there is no subnormal rounding that
+// c·x·2^(s-127) would not meet; |2c·x| <= |c·x·2^(s-127)|, so it overflows only if the product itself does. A
+// zero code gives a zero product, whatever the scale.
+//
+// s = 255: narrow is NaN, so all 32 weights are, zero codes included.
 #pragma once
 
 #include <cstdint>
