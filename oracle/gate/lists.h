@@ -1,4 +1,5 @@
-// The texts of fixtures/lists/*.cases; lists.cc is made of lists.cc.in when the build is configured.
+// The texts of fixtures/lists/*.cases, each followed by fixtures/regressions/found.cases; lists.cc is made of
+// lists.cc.in when the build is configured.
 #pragma once
 
 namespace moe4::oracle {

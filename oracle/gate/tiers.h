@@ -11,7 +11,7 @@ namespace moe4::oracle {
 
 struct Tier {
   std::string_view name;  // "smoke", "ci", "nightly"
-  std::string_view list;  // the text of fixtures/lists/NAME.cases
+  std::string_view list;  // fixtures/lists/NAME.cases, then fixtures/regressions/found.cases
   std::string_view purpose;
   Floors floors;
 };

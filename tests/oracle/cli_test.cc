@@ -1,0 +1,242 @@
+// The built command: exit codes, what is said where, and that nothing is half-written.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "oracle/file/case_file.h"
+#include "oracle/report/failure.h"
+#include "oracle/report/write_file.h"
+
+namespace moe4::oracle {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+constexpr const char* kLine =
+    "op=expert_linear weights=mxfp4 tokens=3 experts=4 top_k=2 in=64 out=5 dtype=bf16 fill=bits seed=0x7";
+
+class CliTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) /
+              (std::string("cli_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  Outcome moe4(const std::vector<std::string>& arguments) const {
+    std::string command = shell_word(MOE4_COMMAND);
+    for (const std::string& argument : arguments) command += " " + shell_word(argument);
+    command += " 2>" + shell_word(path("stderr"));
+    Outcome outcome;
+    FILE* pipe = ::popen(command.c_str(), "r");
+    if (pipe == nullptr) return outcome;
+    std::array<char, 4096> buffer;
+    for (std::size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
+      outcome.out.append(buffer.data(), n);
+    }
+    const int status = ::pclose(pipe);
+    if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+    outcome.err = *read_file(path("stderr"));
+    return outcome;
+  }
+
+  // A case file and the norm's result for it.
+  void write_pair() const {
+    ASSERT_EQ(moe4({"gen", kLine, "--out", path("case")}).code, 0);
+    ASSERT_EQ(moe4({"reference", path("case"), "--out", path("result")}).code, 0);
+  }
+
+  fs::path folder_;
+};
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST_F(CliTest, HelpOfEveryCommandHasAnExample) {
+  EXPECT_EQ(moe4({"--help"}).code, 0);
+  for (const char* command :
+       {"gate", "run", "check", "reference", "gen", "fuzz", "shrink", "fixtures", "list"}) {
+    const Outcome help = moe4({command, "--help"});
+    EXPECT_EQ(help.code, 0) << command;
+    EXPECT_HAS(help.out, "Example");
+    EXPECT_HAS(help.out, std::string("moe4 ") + command);
+  }
+}
+
+TEST_F(CliTest, UnknownNamesGetTheNearestAndCode2) {
+  const auto says = [&](const std::vector<std::string>& arguments, const std::string& nearest) {
+    const Outcome outcome = moe4(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_HAS(outcome.err, nearest);
+  };
+  says({"gat"}, "'gate'");
+  says({"gate", "--subjet", "x"}, "'--subject'");
+  says({"gate", "--tier", "smok"}, "smoke");
+  says({"run", kLine, "--subject", "referense"}, "reference");
+  says({"list", "polices"}, "'policies'");
+  says({"run", "op=expert_linear weights=mxfp4 tokenz=3", "--subject", "reference"}, "tokens");
+  says({"gate", "--shard", "3/2"}, "1 <= i <= n");
+  says({"gate", "--report", "xml=f"}, "junit=FILE");
+  says({}, "--help");
+}
+
+TEST_F(CliTest, ListsAreNotEmpty) {
+  for (const char* what : {"subjects", "cases", "policies", "fills", "routings", "profiles"}) {
+    const Outcome outcome = moe4({"list", what});
+    EXPECT_EQ(outcome.code, 0) << what;
+    EXPECT_GT(outcome.out.size(), 10u) << what;
+  }
+  EXPECT_HAS(moe4({"list", "subjects"}).out, "reference");
+}
+
+TEST_F(CliTest, GenReferenceCheckRoundTrip) {
+  write_pair();
+  const Outcome outcome = moe4({"check", path("case"), path("result")});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_HAS(outcome.out, "PASSED: 15 outputs");
+}
+
+TEST_F(CliTest, CheckOfAWrongOutputSaysRulePlaceAndValues) {
+  write_pair();
+  Result<ResultFile> result = read_result(path("result"));
+  ASSERT_TRUE(result.ok());
+  std::uint16_t& element = result->output.as<std::uint16_t>()[2 * 5 + 3];
+  const std::uint16_t due = element;
+  element ^= 0x8000;
+  ASSERT_FALSE(write_result(path("wrong"), *result));
+  const Outcome outcome = moe4({"check", path("case"), path("wrong"), "--json", path("json")});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_HAS(outcome.out, "VER-4");
+  EXPECT_HAS(outcome.out, "1 of 15 outputs are wrong");
+  EXPECT_HAS(outcome.out, "[2,3]");
+  std::array<char, 16> hex;
+  std::snprintf(hex.data(), hex.size(), "0x%04x", due);
+  EXPECT_HAS(outcome.out, std::string("expected ") + hex.data());
+  const std::string replay = "moe4 check " + path("case") + " " + path("wrong") + "\n";
+  EXPECT_EQ(outcome.out.rfind(replay, 0), 0u) << outcome.out;
+  EXPECT_EQ(outcome.out.substr(outcome.out.size() - replay.size()), replay);
+  const nlohmann::json json = nlohmann::json::parse(*read_file(path("json")));
+  EXPECT_EQ(json["mismatched"], 1);
+  EXPECT_EQ(json["worst"][0]["expected_lo"], hex.data());
+}
+
+TEST_F(CliTest, BadFilesAreCode2AndLeaveNothing) {
+  write_pair();
+  const std::string whole = *read_file(path("case"));
+  ASSERT_FALSE(write_file(path("truncated"), whole.substr(0, whole.size() - 1)));
+  ASSERT_FALSE(write_file(path("empty"), ""));
+  for (const std::string& file :
+       {path("truncated"), path("empty"), path("missing"), path("result"), folder_.string()}) {
+    const Outcome outcome = moe4({"reference", file, "--out", path("out")});
+    EXPECT_EQ(outcome.code, 2) << file;
+    EXPECT_HAS(outcome.err, file);
+    EXPECT_FALSE(fs::exists(path("out"))) << file;
+    EXPECT_EQ(moe4({"check", path("case"), file}).code, file == path("result") ? 0 : 2) << file;
+  }
+  EXPECT_EQ(moe4({"reference", path("case"), "--out", path("no/such/folder/out")}).code, 2);
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    EXPECT_EQ(entry.path().filename().string().find("partial"), std::string::npos) << entry.path();
+    EXPECT_EQ(entry.path().filename().string().find("tmp"), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(CliTest, PolicyChangesTheNorm) {
+  ASSERT_EQ(moe4({"fixtures", "write", path("golden")}).code, 0);
+  const std::string ocp = path("golden/scale_255_ocp.case.safetensors");
+  const std::string formula = path("golden/scale_255_formula.result.safetensors");
+  EXPECT_EQ(moe4({"check", ocp, formula}).code, 1);
+  EXPECT_EQ(moe4({"check", ocp, formula, "--policy", "scale_nan=formula"}).code, 0);
+  EXPECT_EQ(moe4({"check", ocp, formula, "--policy", "scale_nan=formul"}).code, 2);
+}
+
+TEST_F(CliTest, RunPassesAndSaysHowExact) {
+  const Outcome outcome =
+      moe4({"run",
+            "op=expert_linear weights=mxfp4 tokens=3 experts=4 top_k=2 in=96 out=8 dtype=bf16 "
+            "fill=exact8 routing=duplicate seed=0x2a",
+            "--subject", "reference"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_HAS(outcome.out, "PASSED reference");
+  EXPECT_HAS(outcome.out, "of at most 256");
+}
+
+TEST_F(CliTest, RunOfAListAndOfNothing) {
+  ASSERT_FALSE(write_file(path("list"), std::string("# two\n") + kLine + "\n\n" + kLine + "\n"));
+  EXPECT_EQ(moe4({"run", "@" + path("list"), "--subject", "reference"}).code, 0);
+  ASSERT_FALSE(write_file(path("list"), "# none\n"));
+  const Outcome outcome = moe4({"run", "@" + path("list"), "--subject", "reference"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_HAS(outcome.out, "NOTHING RAN");
+  EXPECT_EQ(moe4({"run", "@" + path("missing"), "--subject", "reference"}).code, 2);
+}
+
+TEST_F(CliTest, GateOfTheReferenceOverAShardWritesReports) {
+  const Outcome outcome =
+      moe4({"gate", "--subject", "reference", "--shard", "1/8", "--report", "junit=" + path("junit"),
+            "--report", "json=" + path("json"), "--report", "md=" + path("md")});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_EQ(outcome.err, "") << "no progress off a terminal";
+  EXPECT_EQ(outcome.out.find('\033'), std::string::npos) << "no colour";
+  EXPECT_HAS(outcome.out, "shard 1/8");
+  EXPECT_EQ(nlohmann::json::parse(*read_file(path("json")))["exit_code"], 0);
+  EXPECT_HAS(*read_file(path("junit")), "<testsuite name=\"reference\"");
+  EXPECT_HAS(*read_file(path("md")), "# moe4 gate, tier smoke");
+}
+
+TEST_F(CliTest, GateWithoutTimeIsUnmet) {
+  const Outcome outcome = moe4({"gate", "--subject", "reference", "--time", "0.000001"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_HAS(outcome.out, "NOTHING RAN");
+}
+
+TEST_F(CliTest, FuzzAndShrinkOfAHealthySubject) {
+  const Outcome fuzz =
+      moe4({"fuzz", "--subject", "reference", "--cases", "5", "--seed", "3", "--regressions", path("r")});
+  EXPECT_EQ(fuzz.code, 0) << fuzz.out;
+  EXPECT_HAS(fuzz.out, "5 cases drawn with seed 3");
+  EXPECT_FALSE(fs::exists(path("r")));
+  const Outcome shrink = moe4({"shrink", kLine, "--subject", "reference"});
+  EXPECT_EQ(shrink.code, 0);
+  EXPECT_HAS(shrink.out, "nothing to shrink");
+}
+
+TEST_F(CliTest, FixturesVerifySeesDamage) {
+  ASSERT_EQ(moe4({"fixtures", "write", path("golden")}).code, 0);
+  EXPECT_EQ(moe4({"fixtures", "verify", path("golden")}).code, 0);
+  fs::remove(path("golden/ties.result.safetensors"));
+  const Outcome outcome = moe4({"fixtures", "verify", path("golden")});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_HAS(outcome.out, "ties.result.safetensors: missing");
+  EXPECT_EQ(moe4({"fixtures", "verify", path("nowhere")}).code, 2);
+}
+
+TEST_F(CliTest, PtxInfo) {
+  ASSERT_FALSE(write_file(path("bad.ptx"), "this is no PTX"));
+  const Outcome bad = moe4({"ptx", "info", path("bad.ptx")});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_HAS(bad.err, "bad.ptx:");
+  ASSERT_FALSE(write_file(path("good.ptx"),
+                          ".version 8.0\n.target sm_80\n.address_size 64\n"
+                          ".visible .entry nothing(.param .u64 nothing_param_0)\n{\n  ret;\n}\n"));
+  const Outcome good = moe4({"ptx", "info", path("good.ptx")});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_HAS(good.out, "entry nothing");
+  EXPECT_HAS(good.out, "nothing_param_0");
+}
+
+}  // namespace
+}  // namespace moe4::oracle

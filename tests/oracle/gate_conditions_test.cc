@@ -1,0 +1,246 @@
+// The gate is green only for a healthy subject that was shown enough: one test for each way to be red.
+#include <gtest/gtest.h>
+
+#include "oracle/gate/gate.h"
+#include "oracle/gate/tiers.h"
+#include "tests/oracle/fake_subject.h"
+
+namespace moe4::oracle {
+namespace {
+
+std::vector<Case> cases_of(const std::string& text) {
+  Result<std::vector<Case>> cases = parse_case_list(text);
+  EXPECT_TRUE(cases.ok()) << cases.error().message();
+  return *cases;
+}
+
+std::vector<Case> two_cases() {
+  return cases_of(
+      "op=expert_linear weights=mxfp4 tokens=5 experts=4 top_k=2 in=160 out=33 dtype=bf16 fill=exact8\n"
+      "op=expert_linear weights=mxfp4 tokens=3 experts=4 top_k=2 in=64 out=4 dtype=bf16 fill=real "
+      "seed=0x3\n");
+}
+
+GateReport gate(FakeSubject& subject, const std::vector<Case>& cases, const Floors& floors = {},
+                GateOptions options = {}) {
+  options.floors = floors;
+  Subject* const subjects[] = {&subject};
+  return run_gate(subjects, cases, options);
+}
+
+bool mentions(const Tally& tally, const std::string& text) {
+  for (const std::string& condition : tally.unmet) {
+    if (condition.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(Gate, HealthySubjectPasses) {
+  FakeSubject subject("healthy");
+  const GateReport report = gate(subject, two_cases());
+  EXPECT_EQ(report.exit_code(), ExitCode::kPassed);
+  EXPECT_EQ(report.tallies[0].status, VerdictStatus::kPassed);
+  EXPECT_EQ(report.tallies[0].ran, 2);
+  EXPECT_EQ(subject.runs, 2);
+}
+
+TEST(Gate, WrongOutputIsAMismatch) {
+  FakeSubject subject("wrong", break_first_output);
+  const GateReport report = gate(subject, two_cases());
+  EXPECT_EQ(report.exit_code(), ExitCode::kMismatch);
+  EXPECT_EQ(report.tallies[0].status, VerdictStatus::kFailed);
+}
+
+TEST(Gate, OneWrongCaseOfManyIsEnough) {
+  FakeSubject subject("wrong", [](const CaseData& data, SubjectRun& run) {
+    if (data.line->fill == Fill::kReal) break_first_output(data, run);
+  });
+  const GateReport report = gate(subject, two_cases());
+  EXPECT_EQ(report.exit_code(), ExitCode::kMismatch);
+  EXPECT_EQ(report.tallies[0].passed, 1);
+  EXPECT_EQ(report.tallies[0].red, 1);
+}
+
+TEST(Gate, FindingUnwrittenOutputAndChangedInputAreMismatches) {
+  FakeSubject finding("finding", [](const CaseData&, SubjectRun& run) {
+    run.findings.push_back({"race", "text"});
+  });
+  FakeSubject unwritten("unwritten", [](const CaseData&, SubjectRun& run) {
+    run.unwritten.assign(static_cast<std::size_t>(run.output.elements()), false);
+    run.unwritten.back() = true;
+  });
+  FakeSubject changed("changed", [](const CaseData&, SubjectRun& run) { run.inputs_unchanged = false; });
+  for (FakeSubject* subject : {&finding, &unwritten, &changed}) {
+    EXPECT_EQ(gate(*subject, two_cases()).exit_code(), ExitCode::kMismatch) << subject->declaration().name;
+  }
+}
+
+TEST(Gate, CrashAndTimeoutComeBeforeAMismatch) {
+  for (const auto outcome : {SubjectRun::Outcome::kCrashed, SubjectRun::Outcome::kTimeout}) {
+    FakeSubject subject("crash", [outcome](const CaseData& data, SubjectRun& run) {
+      if (data.line->fill == Fill::kReal) {
+        run.outcome = outcome;
+      } else {
+        break_first_output(data, run);
+      }
+    });
+    EXPECT_EQ(gate(subject, two_cases()).exit_code(), ExitCode::kCrashed);
+  }
+}
+
+TEST(Gate, NothingRanIsUnmet) {
+  FakeSubject subject("picky");
+  subject.mutable_declaration().dtypes = {Dtype::kF64};
+  const GateReport report = gate(subject, two_cases());
+  EXPECT_EQ(report.exit_code(), ExitCode::kUnmet);
+  EXPECT_EQ(report.tallies[0].unsupported, 2);
+  EXPECT_TRUE(mentions(report.tallies[0], "no case ran"));
+  EXPECT_EQ(subject.runs, 0);
+}
+
+TEST(Gate, ASubjectThatNeverRanIsRedBesideOneThatDid) {
+  FakeSubject healthy("healthy"),
+      idle("idle", [](const CaseData&, SubjectRun&run) { run.outcome = SubjectRun::Outcome::kUnsupported; });
+  Subject* const subjects[] = {&healthy, &idle};
+  const GateReport report = run_gate(subjects, two_cases(), {});
+  EXPECT_EQ(report.exit_code(), ExitCode::kUnmet);
+  EXPECT_EQ(report.tallies[0].status, VerdictStatus::kPassed);
+  EXPECT_EQ(report.tallies[1].status, VerdictStatus::kMistrusted);
+}
+
+TEST(Gate, NoSubjectsAndNoCasesAreUnmet) {
+  EXPECT_EQ(run_gate({}, two_cases(), {}).exit_code(), ExitCode::kUnmet);
+  FakeSubject subject("healthy");
+  EXPECT_EQ(gate(subject, {}).exit_code(), ExitCode::kUnmet);
+}
+
+TEST(Gate, UndeclaredProfileNeverPasses) {
+  FakeSubject subject("undeclared");
+  subject.mutable_declaration().profile.clear();
+  const GateReport report = gate(subject, two_cases());
+  EXPECT_EQ(report.exit_code(), ExitCode::kUnmet);
+  EXPECT_TRUE(mentions(report.tallies[0], "no profile"));
+}
+
+TEST(Gate, PairsBelowTheFloor) {
+  FakeSubject subject("healthy");
+  Floors floors;
+  floors.pairs = 4000;
+  const GateReport report = gate(subject, two_cases(), floors);
+  EXPECT_EQ(report.exit_code(), ExitCode::kUnmet);
+  EXPECT_TRUE(mentions(report.tallies[0], "the floor is 4000"));
+}
+
+TEST(Gate, FillsRoutingsAndTailsBelowTheFloor) {
+  FakeSubject subject("healthy");
+  Floors floors;
+  floors.every_fill = floors.every_routing = floors.every_tail = true;
+  const std::vector<Case> one = {two_cases()[1]};
+  const Tally tally = gate(subject, one, floors).tallies[0];
+  EXPECT_EQ(tally.status, VerdictStatus::kMistrusted);
+  EXPECT_TRUE(mentions(tally, "fills never judged: exact8, exact24"));
+  EXPECT_TRUE(mentions(tally, "routings never judged: hot"));
+  EXPECT_TRUE(mentions(tally, "tail: tokens, out, in"));
+  const Tally wide = gate(subject, two_cases(), floors).tallies[0];
+  EXPECT_FALSE(mentions(wide, "tail")) << "tokens=5 in=160 out=33 has a tail everywhere";
+}
+
+// An order that says nothing leaves wide intervals on data that cancels; the share of due bits then falls.
+TEST(Gate, WeakOrderOnRealDataIsUnmet) {
+  const auto real = cases_of(
+      "op=expert_linear weights=mxfp4 tokens=2 experts=4 top_k=4 in=6144 out=40 dtype=bf16 fill=real "
+      "seed=0x9\n");
+  Floors floors;
+  floors.real_singletons = 0.6;
+  FakeSubject any("any"), lanes("lanes");
+  any.mutable_declaration().arithmetic.order = Order{};
+  lanes.mutable_declaration().arithmetic.order = *parse_order("lanes(32,8)+shfl");
+  const Tally weak = gate(any, real, floors).tallies[0];
+  const Tally tight = gate(lanes, real, floors).tallies[0];
+  ASSERT_LT(*weak.real_bf16.share(), 0.6);
+  ASSERT_GT(*tight.real_bf16.share(), 0.6);
+  EXPECT_EQ(weak.exit_code(), ExitCode::kUnmet);
+  EXPECT_TRUE(mentions(weak, "order is missing or too weak"));
+  EXPECT_EQ(tight.exit_code(), ExitCode::kPassed);
+}
+
+TEST(Gate, NoRealBf16CaseIsUnmetWhereTheFloorAsksForIt) {
+  FakeSubject subject("healthy");
+  Floors floors;
+  floors.real_singletons = 0.6;
+  EXPECT_EQ(gate(subject, {two_cases()[0]}, floors).exit_code(), ExitCode::kUnmet);
+  subject.mutable_declaration().dtypes = {Dtype::kF32};
+  std::vector<Case> f32 = {two_cases()[0]};
+  f32[0].dtype = Dtype::kF32;
+  EXPECT_EQ(gate(subject, f32, floors).exit_code(), ExitCode::kPassed) << "the floor is about BF16";
+}
+
+TEST(Gate, TimeLimitSkipsAndIsThenUnmet) {
+  FakeSubject subject("healthy");
+  GateOptions options;
+  options.time = std::chrono::duration<double>(1e-9);
+  const GateReport report = gate(subject, two_cases(), {}, options);
+  EXPECT_EQ(report.tallies[0].skipped, 2);
+  EXPECT_EQ(report.exit_code(), ExitCode::kUnmet);
+}
+
+TEST(Gate, UnusableLineIsUnmet) {
+  FakeSubject subject("healthy");
+  std::vector<Case> cases = two_cases();
+  cases[1].routing = Routing::kBoundary;  // needs 7 tokens (CASE-8)
+  const GateReport report = gate(subject, cases);
+  EXPECT_EQ(report.unusable.size(), 1u);
+  EXPECT_EQ(report.exit_code(), ExitCode::kUnmet);
+}
+
+TEST(Gate, ShardsPartitionTheList) {
+  std::vector<Case> cases;
+  for (std::uint64_t seed = 1; seed <= 7; ++seed) {
+    cases.push_back(two_cases()[1]);
+    cases.back().seed = seed;
+  }
+  std::set<std::uint64_t> seen;
+  std::int64_t ran = 0;
+  for (std::int64_t i = 1; i <= 3; ++i) {
+    FakeSubject subject("healthy", [&](const CaseData& data, SubjectRun&) { seen.insert(data.line->seed); });
+    GateOptions options;
+    options.shard = {i, 3};
+    const GateReport report = gate(subject, cases, {}, options);
+    ran += report.tallies[0].ran;
+  }
+  EXPECT_EQ(ran, 7);
+  EXPECT_EQ(seen.size(), 7u);
+}
+
+TEST(Gate, SeedGivesOtherData) {
+  FakeSubject subject("healthy",
+                      [](const CaseData& data, SubjectRun&) { EXPECT_EQ(data.line->seed, 0x3u + 10u); });
+  GateOptions options;
+  options.seed = 10;
+  const GateReport report = gate(subject, {two_cases()[1]}, {}, options);
+  EXPECT_EQ(report.tallies[0].results[0].line.seed, 13u) << "the replay line has the data's own seed";
+}
+
+TEST(Gate, UrgencyOfExitCodes) {
+  EXPECT_EQ(more_urgent(ExitCode::kPassed, ExitCode::kUnmet), ExitCode::kUnmet);
+  EXPECT_EQ(more_urgent(ExitCode::kUnmet, ExitCode::kMismatch), ExitCode::kMismatch);
+  EXPECT_EQ(more_urgent(ExitCode::kCrashed, ExitCode::kMismatch), ExitCode::kCrashed);
+  EXPECT_EQ(more_urgent(ExitCode::kCrashed, ExitCode::kSelfTest), ExitCode::kSelfTest);
+  EXPECT_EQ(more_urgent(ExitCode::kUsage, ExitCode::kSelfTest), ExitCode::kUsage);
+}
+
+TEST(Tiers, ListsParseAndHaveFloors) {
+  for (const Tier& tier : tiers()) {
+    Result<std::vector<Case>> cases = parse_case_list(tier.list);
+    ASSERT_TRUE(cases.ok()) << tier.name << ": " << cases.error().message();
+    EXPECT_GT(cases->size(), 20u) << tier.name;
+    EXPECT_GT(tier.floors.pairs, 0);
+    EXPECT_TRUE(tier.floors.every_fill && tier.floors.every_routing && tier.floors.every_tail);
+    EXPECT_DOUBLE_EQ(tier.floors.real_singletons, 0.6);
+  }
+  EXPECT_NE(find_tier("smoke"), nullptr);
+  EXPECT_EQ(find_tier("smok"), nullptr);
+}
+
+}  // namespace
+}  // namespace moe4::oracle
