@@ -91,6 +91,8 @@ void decode_float_arithmetic(Decoder& decoder, const Statement& s, Modifiers& m,
   FloatMode mode = take_mode(m);
   mode.rounding = take_rounding(m);
   if (!decoder.expect_operands(operands)) return;
+  if (op == FloatOp::kFma && mode.rounding == Rounding::kNone)
+    return decoder.unsupported("fma needs a rounding");
   emit_float(decoder, s, op, type, mode);
 }
 

@@ -132,7 +132,7 @@ void decode_fence(Decoder& decoder, const Statement&, Modifiers& m) {
   const std::string_view scope = m.take_one_of({"cta", "gl", "gpu", "sys", "cluster"});
   if (!decoder.expect_operands(0)) return;
   if (scope.empty()) return decoder.unsupported("unsupported form of the instruction");
-  decoder.emit(&run_fence, {}, {}, {}, {}, scope == "cta" ? 0 : 1);
+  decoder.emit(&run_fence, {}, {}, {}, {}, scope == "cta" || scope == "cluster" ? 0 : 1);
 }
 
 }  // namespace

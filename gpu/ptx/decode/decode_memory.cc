@@ -33,6 +33,7 @@ Space take_space(Modifiers& m) {
 struct Ordering {
   Order order = Order::kWeak;
   bool given = false;
+  bool wide = true;  // .gpu and .sys; blocks are clusters of their own
 };
 
 Ordering take_order(Modifiers& m) {
@@ -42,9 +43,10 @@ Ordering take_order(Modifiers& m) {
   Ordering result;
   for (const auto& [name, order] : kNames) {
     if (!m.take(name)) continue;
-    result = {order, true};
+    result = {order, true, true};
   }
-  m.take_any({"cta", "cluster", "gpu", "sys"});
+  const std::string_view scope = m.take_one_of({"cta", "cluster", "gpu", "sys"});
+  result.wide = scope != "cta" && scope != "cluster";
   return result;
 }
 
@@ -135,7 +137,9 @@ bool read_access(Decoder& decoder, Modifiers& m, MemoryOp* op, bool* non_coheren
   *non_coherent = m.take("nc");
   take_hints(m);
   op->space = take_space(m);
-  op->order = take_order(m).order;
+  const Ordering ordering = take_order(m);
+  op->order = ordering.order;
+  op->wide = ordering.wide;
   op->count = static_cast<std::uint8_t>(take_vector(m));
   op->type = m.take_type();
   op->element_bytes = static_cast<std::uint8_t>(bytes_of(op->type));
@@ -254,6 +258,7 @@ void decode_atomic(Decoder& decoder, const Statement& s, Modifiers& m, bool resu
   op.space = take_space(m);
   const Ordering ordering = take_order(m);
   op.order = ordering.given ? ordering.order : Order::kRelaxed;
+  op.wide = ordering.wide;
   op.count = static_cast<std::uint8_t>(take_vector(m));
   bool known = false;
   for (const auto& [name, value] : kOps) {

@@ -109,7 +109,8 @@ Decoder::Decoder(const ModuleSyntax& module, const ModuleLayout& layout, const F
       statements_left_(kMaxStatements) {}
 
 void Decoder::unsupported(std::string message) {
-  failed_ = true;
+  // One complaint a statement: the first.
+  if (std::exchange(failed_, true)) return;
   if (function_.info.unsupported.size() >= kMaxUnsupported) return;
   function_.info.unsupported.push_back({statement_ ? statement_->line : 0,
                                         statement_ ? std::string(statement_->text) : std::string(),
@@ -190,11 +191,12 @@ void Decoder::run() {
   expansion_ = &expansion;
   decode_body();
   statement_ = nullptr;
+  failed_ = false;
   // Falling off the end of a body is an exit.
   source_ = 0;
   emit(&run_exit, {});
   roles().flow = Roles::Flow::kStop;
-  function_.info.instructions = static_cast<std::uint32_t>(function_.code.size());
+  function_.info.instructions = static_cast<std::uint32_t>(entry_.statements.size());
 }
 
 void Decoder::decode_body() {

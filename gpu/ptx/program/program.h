@@ -56,6 +56,7 @@ enum class Order : std::uint8_t { kWeak, kRelaxed, kAcquire, kRelease, kAcqRel }
 struct MemoryOp {
   Space space = Space::kGeneric;
   Order order = Order::kWeak;  // volatile counts as relaxed
+  bool wide = true;            // the scope of the order reaches other blocks
   AtomicOp atomic = AtomicOp::kAdd;
   Type type = Type::kB32;
   std::uint8_t element_bytes = 4;  // in memory

@@ -146,8 +146,8 @@ void run_atomic(Warp& warp, const Instr& instr, LaneMask mask) {
                          "atomic operation on " + std::string(name_of(target.space)) + " memory");
     }
     if (block.checks()) {
-      note_acquire(warp, target, addresses);
-      note_release(warp, op, target, addresses);
+      note_observed(warp, op, target, addresses);
+      note_published(warp, op, target, addresses);
     }
     for_lanes(target.lanes, [&](unsigned lane) {
       for (unsigned i = 0; i < op.count; ++i) {

@@ -27,7 +27,7 @@ unsigned first_lane(LaneMask mask) { return static_cast<unsigned>(std::countr_ze
 void run_barrier(Warp& warp, const Instr& instr, LaneMask mask) {
   const auto kind = static_cast<BarrierKind>(instr.imm & 0xff);
   const bool aligned = instr.imm & (1u << 8), counted = instr.imm & (1u << 9);
-  if (aligned && !gather(warp, instr, mask, kAllLanes)) return;
+  if (aligned && !gather(warp, instr, mask, kAllLanes, true)) return;
   if (!aligned && split_by_guard(warp, instr, mask)) return;
   Block& block = *warp.block;
   const std::uint32_t at = instr_index(warp, instr);
@@ -81,7 +81,7 @@ void Block::arrive(Warp& warp, std::uint32_t instr, LaneMask lanes, std::uint32_
   const bool whole = (warp.live & ~here) == 0;
   if (waits) {
     barrier.waiting.push_back({warp.index, lanes, instr});
-    warp.others.push_back({warp.pc, lanes, Fragment::State::kBlocked, 0, id});
+    warp.others.push_back({warp.pc, lanes, Fragment::State::kBlocked, 0, id, 0});
     warp.active &= ~lanes;
     warp.stop = WarpStop::kReschedule;
     warp.limit = 0;
@@ -221,35 +221,6 @@ void Block::report_deadlock() {
   report(Check::kBarrierDeadlock, *place_warp, place_instr, place_lane,
          "no thread of the block can go on; " + picture);
   faulted_ = true;
-}
-
-void Block::fence(Warp& warp) {
-  WarpClocks& clocks = shared_races_.clocks();
-  fenced_[warp.index] = clocks.clock(warp.index);
-  clocks.advance(warp.index);
-}
-
-// A read that other threads' releases can be seen through takes them in, with or without a fence behind it:
-// races that only a missing acquire makes are not reported.
-void Block::acquire(Warp& warp, std::uint64_t key, bool global, std::uint64_t address) {
-  if (const auto found = released_.find(key); found != released_.end()) {
-    join(shared_races_.clocks().clock(warp.index), found->second);
-  }
-  if (global && run_.sync != nullptr) run_.sync->acquire(address, linear_);
-}
-
-void Block::publish(Warp& warp, std::uint64_t key, bool global, std::uint64_t address, bool orders) {
-  WarpClocks& clocks = shared_races_.clocks();
-  if (!orders && !fenced_[warp.index]) return;
-  const WarpClock clock = orders ? clocks.clock(warp.index) : *fenced_[warp.index];
-  const auto [at, made] = released_.try_emplace(key, clock);
-  if (!made) join(at->second, clock);
-  if (global && run_.sync != nullptr) run_.sync->release(address, linear_, clock, run_.sync->known(linear_));
-  if (orders) clocks.advance(warp.index);
-}
-
-void run_fence(Warp& warp, const Instr&, LaneMask) {
-  if (warp.block->checks()) warp.block->fence(warp);
 }
 
 void run_warp_barrier(Warp& warp, const Instr& instr, LaneMask mask) {

@@ -69,7 +69,7 @@ void Block::start(std::uint64_t linear) {
     const std::uint32_t count = std::min(kLanes, run_.threads - first);
     warp.live = count == kLanes ? kAllLanes : (LaneMask{1} << count) - 1;
     warp.active = 0;
-    warp.others.assign(1, Fragment{0, warp.live, Fragment::State::kReady, 0, 0});
+    warp.others.assign(1, Fragment{0, warp.live, Fragment::State::kReady});
     warp.carry = 0;
     warp.rotations = warp.backward = warp.polls = 0;
     warp.polled = false;
@@ -88,7 +88,7 @@ void Block::start(std::uint64_t linear) {
   if (checks_) {
     const unsigned granule = std::clamp(std::bit_floor(function.race_granule), 1u, 16u);
     shared_races_.start(run_.shared_end, granule, run_.warps);
-    fenced_.assign(run_.warps, std::nullopt);
+    syncs_.assign(run_.warps, WarpSync{});
     released_.clear();
   }
   if (run_.taint != nullptr) run_.taint->start_block(*this);
@@ -214,7 +214,7 @@ void Block::execute(Warp& warp, std::uint64_t& fuel) {
 bool Block::choose(Warp& warp, bool rotate) {
   std::vector<Fragment>& all = warp.others;
   const std::uint32_t last_pc = warp.pc;
-  if (warp.active != 0) all.push_back({warp.pc, warp.active, Fragment::State::kReady, 0, 0});
+  if (warp.active != 0) all.push_back({warp.pc, warp.active, Fragment::State::kReady});
   warp.active = 0;
   // Lanes at one place become one fragment.
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -285,6 +285,10 @@ Finding* Block::report(Check check, const Warp& warp, std::uint32_t instr, unsig
 void Block::fault(Check check, Warp& warp, std::uint32_t instr, unsigned lane, std::string message,
                   std::uint64_t count) {
   report(check, warp, instr, lane, std::move(message), count);
+  stop(warp);
+}
+
+void Block::stop(Warp& warp) {
   faulted_ = true;
   warp.stop = WarpStop::kEnd;
   warp.limit = 0;

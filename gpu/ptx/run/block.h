@@ -57,6 +57,21 @@ struct Barrier {
   WarpClock clock;               // what the arrived warps know
 };
 
+// A location through which threads synchronise: shared memory, or global memory by address.
+struct SyncLocation {
+  std::uint64_t address = 0;
+  bool global = false;
+  std::uint64_t key() const { return global ? address | (std::uint64_t{1} << 63) : address; }
+};
+
+// What a warp has seen and not yet taken in, and what it had done at its last fences.
+struct WarpSync {
+  std::optional<WarpClock> fenced, fenced_wide;
+  GlobalSync::Known fenced_known;
+  WarpClock seen{};
+  GlobalSync::Known seen_known;
+};
+
 class Block {
  public:
   explicit Block(Run& run);
@@ -91,6 +106,7 @@ class Block {
   // … and the block is over.
   void fault(Check check, Warp& warp, std::uint32_t instr, unsigned lane, std::string message,
              std::uint64_t count = 1);
+  void stop(Warp& warp);  // the block is over
   Place place(std::uint32_t instr, std::uint32_t warp, unsigned lane) const;
 
   void arrive(Warp& warp, std::uint32_t instr, LaneMask lanes, std::uint32_t id, std::uint32_t expected,
@@ -98,11 +114,12 @@ class Block {
   void lanes_exited(Warp& warp);
   void release(std::uint32_t id);
 
-  // Happens-before through memory: a fence, a read that may have seen a release, a write that releases. Only
-  // with checks on. `key` names the location; global ones are known to the other blocks too.
-  void fence(Warp& warp);
-  void acquire(Warp& warp, std::uint64_t key, bool global, std::uint64_t address);
-  void publish(Warp& warp, std::uint64_t key, bool global, std::uint64_t address, bool orders);
+  // Happens-before through memory, with checks on only. A release makes what the warp knows readable at a
+  // location; a relaxed write does so for what it knew at its last fence. An acquire takes it in; a relaxed
+  // read does so at the next fence. `wide`: beyond the block.
+  void fence(Warp& warp, bool wide);
+  void observe(Warp& warp, const SyncLocation& at, bool acquires, bool wide);
+  void publish(Warp& warp, const SyncLocation& at, bool releases, bool wide);
 
   struct Result {
     std::vector<Finding> findings;
@@ -139,8 +156,8 @@ class Block {
   std::uint64_t instructions_ = 0;
   Counters counters_;
   SharedRaces shared_races_;
-  std::vector<std::optional<WarpClock>> fenced_;           // what each warp had done at its last fence
-  std::unordered_map<std::uint64_t, WarpClock> released_;  // by location
+  std::vector<WarpSync> syncs_;                            // a warp
+  std::unordered_map<std::uint64_t, WarpClock> released_;  // within the block, by SyncLocation::key
   std::vector<Finding> findings_;
   std::vector<std::uint64_t> keys_;
 };

@@ -6,8 +6,9 @@
 namespace moe4::ptx {
 
 // True when the running lanes may execute the instruction: its guard holds for all of them, and all live
-// lanes of `needs` are here. Otherwise they are set aside until the missing lanes come.
-bool gather(Warp& warp, const Instr& instr, LaneMask mask, LaneMask needs);
+// lanes of `needs` are here. Otherwise they are set aside until the missing lanes come;
+// all_or_exit: lanes that neither come nor were about to exit are an error.
+bool gather(Warp& warp, const Instr& instr, LaneMask mask, LaneMask needs, bool all_or_exit = false);
 
 // For instructions with a member mask in a register: the lanes that execute it together now, 0 when they have
 // to wait or the masks contradict each other (a fault).

@@ -42,6 +42,18 @@ void went_back(Warp& warp) {
   }
 }
 
+// Whether nothing but branches lies between an instruction and an exit.
+bool exits_at_once(const Warp& warp, std::uint32_t pc) {
+  for (int steps = 0; steps < 8; ++steps) {
+    const Instr& instr = warp.code[pc];
+    if (instr.guard != kTruePredicate) return false;
+    if (instr.run == &run_exit) return true;
+    if (instr.run != &run_branch) return false;
+    pc = static_cast<std::uint32_t>(instr.imm);
+  }
+  return false;
+}
+
 void jump(Warp& warp, std::uint32_t target) {
   const bool back = target < warp.pc;
   warp.pc = target;
@@ -62,17 +74,23 @@ void set_limit(Warp& warp) {
 
 bool split_by_guard(Warp& warp, const Instr& instr, LaneMask mask) {
   if (mask == warp.active) return false;
-  warp.others.push_back({instr_index(warp, instr), mask, Fragment::State::kReady, 0, 0});
+  warp.others.push_back({instr_index(warp, instr), mask, Fragment::State::kReady});
   warp.active &= ~mask;
   warp.stop = WarpStop::kReschedule;
   warp.limit = 0;
   return true;
 }
 
-bool gather(Warp& warp, const Instr& instr, LaneMask mask, LaneMask needs) {
+bool gather(Warp& warp, const Instr& instr, LaneMask mask, LaneMask needs, bool all_or_exit) {
   if (split_by_guard(warp, instr, mask)) return false;
   if ((needs & warp.live & ~mask) == 0) return true;
-  warp.others.push_back({instr_index(warp, instr), mask, Fragment::State::kConverging, needs, 0});
+  Fragment waiting{instr_index(warp, instr), mask, Fragment::State::kConverging, needs};
+  if (all_or_exit) {
+    for (const Fragment& other : warp.others) {
+      if (!exits_at_once(warp, other.pc)) waiting.due |= other.lanes;
+    }
+  }
+  warp.others.push_back(waiting);
   warp.active = 0;
   warp.stop = WarpStop::kReschedule;
   warp.limit = 0;
@@ -99,7 +117,7 @@ LaneMask gather_members(Warp& warp, const Instr& instr, LaneMask mask, const std
       if (alike != (needs & warp.live)) return invalid(alike, needs);
       if (alike == mask) return alike;
       // Groups with masks of their own go one after the other.
-      warp.others.push_back({instr_index(warp, instr), mask & ~alike, Fragment::State::kReady, 0, 0});
+      warp.others.push_back({instr_index(warp, instr), mask & ~alike, Fragment::State::kReady});
       warp.active = alike;
       warp.stop = WarpStop::kReschedule;
       warp.limit = 0;
@@ -119,11 +137,11 @@ void run_branch(Warp& warp, const Instr& instr, LaneMask mask) {
   // Part of the lanes branch: the lower of the two places goes on, the other waits.
   const LaneMask stay = warp.active & ~mask;
   if (target < warp.pc) {
-    warp.others.push_back({warp.pc, stay, Fragment::State::kReady, 0, 0});
+    warp.others.push_back({warp.pc, stay, Fragment::State::kReady});
     warp.active = mask;
     jump(warp, target);
   } else {
-    warp.others.push_back({target, mask, Fragment::State::kReady, 0, 0});
+    warp.others.push_back({target, mask, Fragment::State::kReady});
     warp.active = stay;
     set_limit(warp);
   }
@@ -141,14 +159,29 @@ void run_branch_list(Warp& warp, const Instr& instr, LaneMask mask) {
                                    std::to_string(targets.size()));
     }
     hash_path(warp, (static_cast<std::uint64_t>(warp.pc) << 32) | targets[index[lane]]);
-    warp.others.push_back({targets[index[lane]], LaneMask{1} << lane, Fragment::State::kReady, 0, 0});
+    warp.others.push_back({targets[index[lane]], LaneMask{1} << lane, Fragment::State::kReady});
   }
   warp.active = stay;
   warp.stop = WarpStop::kReschedule;
   warp.limit = 0;
 }
 
-void run_exit(Warp& warp, const Instr&, LaneMask mask) {
+void run_exit(Warp& warp, const Instr& instr, LaneMask mask) {
+  for (const Fragment& waiting : warp.others) {
+    const LaneMask passed = waiting.state == Fragment::State::kConverging ? waiting.due & mask : 0;
+    if (passed == 0) continue;
+    Block& block = *warp.block;
+    const auto lane = static_cast<unsigned>(std::countr_zero(waiting.lanes));
+    Finding* finding = block.report(Check::kBarrierDivergence, warp, waiting.pc, lane,
+                                    "an aligned barrier is reached by lanes " + hex(waiting.lanes) +
+                                        " of a warp, and lanes " + hex(passed) + " pass it by");
+    if (finding != nullptr) {
+      finding->other =
+          block.place(instr_index(warp, instr), warp.index, static_cast<unsigned>(std::countr_zero(passed)));
+    }
+    block.stop(warp);
+    return;
+  }
   warp.live &= ~mask;
   warp.active &= ~mask;
   if (warp.active == 0) {

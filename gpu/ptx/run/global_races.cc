@@ -37,6 +37,7 @@ struct Access {
   unsigned lane;
   std::uint64_t offset;
   bool strong;
+  bool wide;
 };
 
 void report_race(const Access& access, bool wrote, bool other_wrote, std::uint64_t other_block, Who other,
@@ -61,7 +62,7 @@ void report_race(const Access& access, bool wrote, bool other_wrote, std::uint64
 // Whether an access recorded in a cell is ordered before this one.
 bool ordered(const Access& access, std::uint64_t other_block, Who other) {
   Block& block = *access.warp.block;
-  if (access.strong && other.strong()) return true;
+  if (access.strong && other.strong() && (access.wide || other_block == block.linear())) return true;
   if (other_block == block.linear()) {
     return !block.checks() || block.shared_races().clocks().ordered(other, access.warp.index, access.lane);
   }
@@ -171,7 +172,7 @@ void note_global_read(Warp& warp, const Instr& instr, const MemoryOp& op, const 
                          ", which this launch has written");
       }
     }
-    note_read({warp, instr, buffer, lane, offset, op.order != Order::kWeak}, bytes);
+    note_read({warp, instr, buffer, lane, offset, op.order != Order::kWeak, op.wide}, bytes);
   });
 }
 
@@ -184,32 +185,23 @@ void note_global_write(Warp& warp, const Instr& instr, const MemoryOp& op, const
   LaneMask mask = target.lanes;
   if (!strong) mask = distinct_lanes(addresses, mask);
   for_lanes(mask, [&](unsigned lane) {
-    note_write({warp, instr, buffer, lane, addresses[lane] - buffer.address, strong}, bytes);
+    note_write({warp, instr, buffer, lane, addresses[lane] - buffer.address, strong, op.wide}, bytes);
   });
 }
 
-namespace {
-
-// A key of one location: shared memory is the block's own.
-std::uint64_t sync_key(const Target& target, std::uint64_t address) {
-  return target.space == Space::kShared ? address : address | (std::uint64_t{1} << 63);
-}
-
-}  // namespace
-
-void note_acquire(Warp& warp, const Target& target, const std::uint64_t* addresses) {
-  Block& block = *warp.block;
+void note_observed(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses) {
+  const bool acquires = op.order == Order::kAcquire || op.order == Order::kAcqRel;
+  const bool global = target.space == Space::kGlobal;
   for_lanes(target.lanes, [&](unsigned lane) {
-    block.acquire(warp, sync_key(target, addresses[lane]), target.space == Space::kGlobal, addresses[lane]);
+    warp.block->observe(warp, {addresses[lane], global}, acquires, op.wide);
   });
 }
 
-void note_release(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses) {
-  Block& block = *warp.block;
-  const bool orders = op.order == Order::kRelease || op.order == Order::kAcqRel;
+void note_published(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses) {
+  const bool releases = op.order == Order::kRelease || op.order == Order::kAcqRel;
+  const bool global = target.space == Space::kGlobal;
   for_lanes(target.lanes, [&](unsigned lane) {
-    block.publish(warp, sync_key(target, addresses[lane]), target.space == Space::kGlobal, addresses[lane],
-                  orders);
+    warp.block->publish(warp, {addresses[lane], global}, releases, op.wide);
   });
 }
 

@@ -15,8 +15,8 @@ void note_global_read(Warp& warp, const Instr& instr, const MemoryOp& op, const 
 void note_global_write(Warp& warp, const Instr& instr, const MemoryOp& op, const Target& target,
                        const std::uint64_t* addresses, bool strong);
 
-// Acquire and release on global memory, and on shared memory within the block.
-void note_acquire(Warp& warp, const Target& target, const std::uint64_t* addresses);
-void note_release(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses);
+// A strong read, and a strong write: what they tell about the order of other accesses.
+void note_observed(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses);
+void note_published(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses);
 
 }  // namespace moe4::ptx

@@ -143,7 +143,7 @@ void run_load(Warp& warp, const Instr& instr, LaneMask mask) {
       block.counters().shared_bank_conflicts += bank_conflicts(addresses, target.lanes, bytes);
       if (block.checks()) note_shared_read(warp, instr, op, target, addresses);
     }
-    if (op.order != Order::kWeak && block.checks()) note_acquire(warp, target, addresses);
+    if (op.order != Order::kWeak && block.checks()) note_observed(warp, op, target, addresses);
     target.lanes &= ~missing;
     for (unsigned i = 0; i < op.count; ++i) {
       std::byte* to = lanes<std::byte>(warp, warp.function->lists[op.list + i]);
@@ -196,7 +196,7 @@ void run_store(Warp& warp, const Instr& instr, LaneMask mask) {
       block.counters().shared_bank_conflicts += bank_conflicts(addresses, target.lanes, bytes);
       if (block.checks()) note_shared_write(warp, instr, op, target, addresses, op.order != Order::kWeak);
     }
-    if (op.order != Order::kWeak && block.checks()) note_release(warp, op, target, addresses);
+    if (op.order != Order::kWeak && block.checks()) note_published(warp, op, target, addresses);
     for (unsigned i = 0; i < op.count; ++i) {
       const std::byte* from = lanes<std::byte>(warp, warp.function->lists[op.list + i]);
       const auto move = [&](auto element) {

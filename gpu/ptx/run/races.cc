@@ -119,13 +119,9 @@ void GlobalSync::release(std::uint64_t address, std::uint64_t block, const WarpC
   join(at[block], clock);
 }
 
-void GlobalSync::acquire(std::uint64_t address, std::uint64_t block) {
+const GlobalSync::Known* GlobalSync::released(std::uint64_t address) const {
   const auto found = released_.find(address);
-  if (found == released_.end()) return;
-  Known& mine = known_[block];
-  for (const auto& [other, theirs] : found->second) {
-    if (other != block) join(mine[other], theirs);
-  }
+  return found == released_.end() ? nullptr : &found->second;
 }
 
 bool GlobalSync::ordered(std::uint64_t block, std::uint64_t other, Who who) const {

@@ -105,7 +105,7 @@ class GlobalSync {
 
   // A write to `address` that lets others see what `from` knows (release, or relaxed after a fence).
   void release(std::uint64_t address, std::uint64_t block, const WarpClock& clock, const Known& known);
-  void acquire(std::uint64_t address, std::uint64_t block);
+  const Known* released(std::uint64_t address) const;  // nullptr: nothing
   Known& known(std::uint64_t block) { return known_[block]; }
   bool ordered(std::uint64_t block, std::uint64_t other, Who who) const;
 

@@ -23,6 +23,7 @@ struct Fragment {
   State state = State::kReady;
   LaneMask needs = 0;         // kConverging: the live lanes among these must be here
   std::uint32_t barrier = 0;  // kBlocked
+  LaneMask due = 0;           // kConverging at an aligned barrier: lanes that had more to do than to exit
 };
 
 enum class WarpStop : std::uint8_t {

@@ -152,7 +152,8 @@ bool BodyParser::line_item() {
 }
 
 bool BodyParser::label() {
-  const std::string_view name = cursor_.token().text;
+  const Token at = cursor_.token();
+  const std::string_view name = at.text;
   cursor_.advance();
   cursor_.advance();
   if (cursor_.at_word(".branchtargets")) return targets(name);
@@ -164,7 +165,7 @@ bool BodyParser::label() {
     return true;
   }
   if (!scopes_.declare_label(name, static_cast<std::uint32_t>(function_.labels.size()))) {
-    return cursor_.fail("label declared twice");
+    return cursor_.fail_at(at, "label declared twice");
   }
   function_.labels.push_back(static_cast<std::uint32_t>(function_.statements.size()));
   return true;

@@ -40,12 +40,13 @@ class Cursor {
   }
 
   // Always false, so that a caller can return it. The first failure stays.
-  bool fail(const std::string& message) {
+  bool fail(const std::string& message) { return fail_at(token_, message); }
+  bool fail_at(const Token& token, const std::string& message) {
     if (failed_) return false;
     failed_ = true;
-    error_.line = token_.line;
-    error_.instruction = std::string(token_.text.substr(0, 80));
-    error_.message = message + (at_end() ? " at the end of the text" : "");
+    error_.line = token.line;
+    error_.instruction = std::string(token.text.substr(0, 80));
+    error_.message = message + (token.kind == TokenKind::kEnd ? " at the end of the text" : "");
     return false;
   }
   bool failed() const { return failed_; }
