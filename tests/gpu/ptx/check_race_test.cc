@@ -29,7 +29,7 @@ Trial mirror(bool barrier, std::uint32_t threads = 64) {
 
 TEST(SharedRace, ReadAfterWriteBetweenWarps) {
   const Trial trial = mirror(false);
-  const Finding& finding = expect_race(trial, run(trial), Check::kSharedRace, "WRITE", "READ");
+  const Finding finding = expect_race(trial, run(trial), Check::kSharedRace, "WRITE", "READ");
   ASSERT_TRUE(finding.other.has_value());
   EXPECT_EQ(finding.place.thread.x + finding.other->thread.x, 63u) << to_string(finding);
   EXPECT_FALSE(finding.other->instruction.empty());
@@ -206,7 +206,7 @@ Trial in_global(const std::string& body, std::uint32_t blocks, std::uint32_t thr
 
 TEST(GlobalRace, TwoBlocksWriteOneCell) {
   const Trial trial = in_global("@%p1 st.global.u32 [%rd1], %r2;  // WRITE", 4, 32);
-  const Finding& finding = expect_race(trial, run(trial), Check::kGlobalRace, "// WRITE", "// WRITE");
+  const Finding finding = expect_race(trial, run(trial), Check::kGlobalRace, "// WRITE", "// WRITE");
   EXPECT_FALSE(finding.place.block == finding.other->block);
   EXPECT_NE(finding.message.find("out"), std::string::npos) << finding.message;
   expect_clean(run(in_global("@%p1 st.global.u32 [%rd4], %r2;", 4, 32)));
@@ -268,12 +268,25 @@ TEST(GlobalRace, ReleaseAndAcquireOrderBlocks) {
       run(hand_over("st.release.gpu.global.u32 [%rd5], 1;\n", "ld.acquire.gpu.global.u32 %r5, [%rd5];\n")));
   expect_clean(run(hand_over("membar.gl;\natom.global.exch.b32 %r7, [%rd5], 1;\n",
                              "ld.relaxed.gpu.global.u32 %r5, [%rd5];\nmembar.gl;\n")));
-  const Trial no_release =
+}
+
+TEST(GlobalRace, HandOverWithoutRelease) {
+  const Trial trial =
       hand_over("red.relaxed.gpu.global.add.u32 [%rd5], 1;\n", "ld.acquire.gpu.global.u32 %r5, [%rd5];\n");
-  expect_race(no_release, run(no_release), Check::kGlobalRace, "DATA", "USE");
-  const Trial no_acquire =
+  expect_race(trial, run(trial), Check::kGlobalRace, "DATA", "USE");
+}
+
+TEST(GlobalRace, HandOverWithoutAcquire) {
+  const Trial trial =
       hand_over("st.release.gpu.global.u32 [%rd5], 1;\n", "ld.relaxed.gpu.global.u32 %r5, [%rd5];\n");
-  expect_race(no_acquire, run(no_acquire), Check::kGlobalRace, "DATA", "USE");
+  expect_race(trial, run(trial), Check::kGlobalRace, "DATA", "USE");
+}
+
+// A fence of block scope orders nothing for another block.
+TEST(GlobalRace, HandOverWithTooNarrowAFence) {
+  const Trial trial = hand_over("fence.acq_rel.cta;\nst.relaxed.gpu.global.u32 [%rd5], 1;\n",
+                                "ld.acquire.gpu.global.u32 %r5, [%rd5];\n");
+  expect_race(trial, run(trial), Check::kGlobalRace, "DATA", "USE");
 }
 
 TEST(GlobalRace, NonCoherentLoadOfWrittenMemory) {

@@ -32,9 +32,8 @@ LaunchReport run(const Trial& trial) {
   return run(module, memory, trial.grid, trial.block, arguments, trial.options, trial.dynamic_shared);
 }
 
-const Finding& expect_finding(const Trial& trial, const LaunchReport& report, Check check,
-                              std::string_view marker, std::optional<Dim3> block,
-                              std::optional<Dim3> thread) {
+Finding expect_finding(const Trial& trial, const LaunchReport& report, Check check, std::string_view marker,
+                       std::optional<Dim3> block, std::optional<Dim3> thread) {
   EXPECT_FALSE(report.error.has_value()) << describe(report);
   const Finding* found = nullptr;
   const int line = line_of(trial.text, marker);
@@ -66,8 +65,8 @@ const Finding& expect_finding(const Trial& trial, const LaunchReport& report, Ch
   return *found;
 }
 
-const Finding& expect_race(const Trial& trial, const LaunchReport& report, Check check,
-                           std::string_view first, std::string_view second) {
+Finding expect_race(const Trial& trial, const LaunchReport& report, Check check, std::string_view first,
+                    std::string_view second) {
   EXPECT_FALSE(report.error.has_value()) << describe(report);
   const int a = line_of(trial.text, first), b = line_of(trial.text, second);
   const Finding* found = nullptr;
