@@ -1,13 +1,11 @@
-// The PTX executor as a Device. Buffers live twice, at the same addresses, and with checks on every launch
-// runs on both, under two patterns of unwritten memory and registers: what then differs depends on memory
-// that nothing wrote.
-#include <array>
+// The PTX executor as a Device. With checks, a launch also says whether it depends on memory that nothing
+// wrote.
 #include <map>
 #include <utility>
 
 #include "gpu/device/device.h"
 #include "gpu/device/parameters.h"
-#include "gpu/device/two_patterns.h"
+#include "gpu/ptx/uninitialized.h"
 
 namespace moe4::gpu {
 namespace {
@@ -17,31 +15,21 @@ class ExecutorDevice : public Device {
   std::string_view name() const override { return "executor"; }
 
   BufferId add_input(std::string name, std::span<const std::byte> host) override {
-    std::uint64_t address = 0;
-    for (ptx::Memory& memory : memories_) address = memory.add_input(name, host);
-    return add({std::move(name), address, host.size(), false});
+    return add(memory_.add_input(std::move(name), host));
   }
 
   BufferId add_output(std::string name, std::uint64_t bytes) override {
-    std::uint64_t address = 0;
-    for (ptx::Memory& memory : memories_) address = memory.add_output(name, bytes);
-    return add({std::move(name), address, bytes, true});
+    return add(memory_.add_output(std::move(name), bytes));
   }
 
   void reset() override {
-    memories_ = {};
-    buffers_.clear();
-    checks_.reset();
+    memory_ = {};
+    addresses_.clear();
     input_written_ = false;
   }
 
   LaunchOutcome launch(const KernelLaunch& launch, const LaunchSettings& settings) override {
     LaunchOutcome outcome;
-    if (checks_.value_or(settings.checks) != settings.checks) {
-      outcome.error = "launches on the same buffers must agree on checks: reset first";
-      return outcome;
-    }
-    checks_ = settings.checks;
     const ptx::Module* module = parsed(launch, outcome);
     if (module == nullptr) return outcome;
     const std::optional<ptx::Launch> ready = prepare(*module, launch, outcome);
@@ -53,17 +41,7 @@ class ExecutorDevice : public Device {
     options.poison = settings.poison;
     options.host_threads = settings.host_threads;
     options.instruction_budget = settings.instruction_budget;
-    ptx::LaunchReport report = ptx::launch(*module, memories_[0], *ready, options);
-    if (settings.checks && !report.error && report.completed) {
-      options.poison = ~settings.poison;
-      const ptx::LaunchReport other = ptx::launch(*module, memories_[1], *ready, options);
-      add_differences(launch.entry, report, other, report.findings);
-      for (const Buffer& buffer : buffers_) {
-        if (!buffer.output) continue;
-        const auto difference = compare_output(memories_[0], memories_[1], buffer.address, buffer.bytes);
-        if (difference) report.findings.push_back(finding_of(launch.entry, buffer.name, *difference));
-      }
-    }
+    ptx::LaunchReport report = ptx::launch_checked(*module, memory_, *ready, options);
     if (report.error) outcome.error = to_string(*report.error);
     outcome.counters = report.counters;
     outcome.completed = report.completed;
@@ -75,27 +53,18 @@ class ExecutorDevice : public Device {
   }
 
   void read(BufferId buffer, std::span<std::byte> to) override {
-    memories_[0].read(buffers_.at(buffer.index).address, to);
+    memory_.read(addresses_.at(buffer.index), to);
   }
 
-  std::vector<bool> written(BufferId buffer) override {
-    return memories_[0].written(buffers_.at(buffer.index).address);
-  }
+  std::vector<bool> written(BufferId buffer) override { return memory_.written(addresses_.at(buffer.index)); }
 
   // The executor refuses a store to an input and reports it, so the host's bytes are the same in any case.
   bool inputs_unchanged() override { return !input_written_; }
 
  private:
-  struct Buffer {
-    std::string name;
-    std::uint64_t address = 0;
-    std::uint64_t bytes = 0;
-    bool output = false;
-  };
-
-  BufferId add(Buffer buffer) {
-    buffers_.push_back(std::move(buffer));
-    return {static_cast<std::uint32_t>(buffers_.size() - 1)};
+  BufferId add(std::uint64_t address) {
+    addresses_.push_back(address);
+    return {static_cast<std::uint32_t>(addresses_.size() - 1)};
   }
 
   static std::string to_string(const ptx::Error& error) {
@@ -132,7 +101,7 @@ class ExecutorDevice : public Device {
         return std::nullopt;
       }
       std::string error;
-      const auto address = [this](BufferId buffer) { return buffers_.at(buffer.index).address; };
+      const auto address = [this](BufferId buffer) { return addresses_.at(buffer.index); };
       auto block = parameter_block(entry, launch.arguments, address, &error);
       if (!block) {
         outcome.error = error;
@@ -145,10 +114,9 @@ class ExecutorDevice : public Device {
     return std::nullopt;
   }
 
-  std::array<ptx::Memory, 2> memories_;
-  std::vector<Buffer> buffers_;
+  ptx::Memory memory_;
+  std::vector<std::uint64_t> addresses_;
   std::map<std::string, ptx::Module, std::less<>> modules_;
-  std::optional<bool> checks_;
   bool input_written_ = false;
 };
 
