@@ -87,45 +87,73 @@ Finding unexplained(const Run& run, bool path, const std::optional<TaintTracker:
   return finding;
 }
 
+// One run with another pattern; the memory is as before it afterwards.
+struct OtherRun {
+  LaunchReport report;
+  std::vector<Page> pages;
+};
+
+OtherRun run_with(std::byte poison, const Module& module, Memory& memory, const Launch& launch,
+                  Options options, const std::vector<Piece>& pieces) {
+  options.poison = poison;
+  Run run;
+  prepare(module, memory, launch, options, &run);
+  memory.impl().begin_launch(poison);
+  OtherRun other;
+  other.report = run_blocks(run, options);
+  other.pages = snapshot(pieces);
+  memory.impl().undo_launch();
+  return other;
+}
+
+bool same_path(const LaunchReport& a, const LaunchReport& b) {
+  return a.path_hash == b.path_hash && a.completed == b.completed &&
+         a.counters.warp_instructions == b.counters.warp_instructions;
+}
+
 }  // namespace
 
 LaunchReport launch_checked(const Module& module, Memory& memory, const Launch& launch,
-                            const Options& options, std::span<const CountedRange> counted) {
+                            const Options& options, std::span<const CountedRange> counted, int patterns) {
   if (!options.checks) return ptx::launch(module, memory, launch, options);
-  Options second = options;
-  second.poison = options.poison == std::byte{0x37} ? std::byte{0x5B} : std::byte{0x37};
   Memory::Impl& impl = memory.impl();
-
-  Run run_second, run_first;
+  Run run;
   LaunchReport report;
-  report.error = prepare(module, memory, launch, second, &run_second);
+  report.error = prepare(module, memory, launch, options, &run);
   if (report.error) return report;
-  prepare(module, memory, launch, options, &run_first);
+
   const std::vector<Piece> pieces = pieces_of(impl, counted);
-
-  impl.begin_launch(second.poison);
-  const LaunchReport other = run_blocks(run_second, second);
-  const std::vector<Page> pages = snapshot(pieces);
-  impl.undo_launch();
+  constexpr std::byte kZero{0}, kOnes{0xFF}, kLarge{0x7B};
+  std::vector<OtherRun> others;
+  others.push_back(
+      run_with(options.poison == kZero ? kOnes : kZero, module, memory, launch, options, pieces));
+  if (patterns > 2) {
+    others.push_back(
+        run_with(options.poison == kLarge ? kOnes : kLarge, module, memory, launch, options, pieces));
+  }
   impl.begin_launch(options.poison);
-  report = run_blocks(run_first, options);
+  report = run_blocks(run, options);
 
-  const bool path = other.path_hash != report.path_hash || other.completed != report.completed ||
-                    other.counters.warp_instructions != report.counters.warp_instructions;
-  const std::optional<TaintTracker::Watched> watched = path ? std::nullopt : first_difference(pages);
+  bool path = false;
+  std::optional<TaintTracker::Watched> watched;
+  for (const OtherRun& other : others) {
+    path = path || !same_path(other.report, report);
+    if (!watched) watched = first_difference(other.pages);
+  }
   if (!path && !watched) return report;
+  if (path) watched.reset();
 
   Options serial = options;
   serial.host_threads = 1;
   TaintTracker tracker(watched);
-  Run run_third;
-  prepare(module, memory, launch, serial, &run_third);
-  run_third.taint = &tracker;
+  Run tracked;
+  prepare(module, memory, launch, serial, &tracked);
+  tracked.taint = &tracker;
   impl.undo_launch();
   impl.begin_launch(options.poison);
-  run_blocks(run_third, serial);
-  Finding finding = tracker.finding().value_or(unexplained(run_third, path, watched));
-  finding.kernel = run_third.function->info.name;
+  run_blocks(tracked, serial);
+  Finding finding = tracker.finding().value_or(unexplained(tracked, path, watched));
+  finding.kernel = tracked.function->info.name;
   report.findings.insert(report.findings.begin(), std::move(finding));
   return report;
 }
