@@ -60,7 +60,13 @@ void decode_root(Decoder& decoder, const Statement& s, Modifiers& m) {
   if (approximate == (mode.rounding != Rounding::kNone)) {
     return decoder.unsupported("neither .approx nor a rounding, or both");
   }
-  if (approximate && type == Type::kF64) return decoder.unsupported("unsupported form of the instruction");
+  if (approximate && type == Type::kF64) {
+    if (!mode.ftz || kOp == FloatOp::kSqrt) return decoder.unsupported("unsupported form of the instruction");
+    const Ref a = decoder.source(s.operands[1], type);
+    const Approximate op = kOp == FloatOp::kRcp ? Approximate::kRcp64 : Approximate::kRsqrt64;
+    decoder.emit(approximate_handler(op, type), decoder.destination(s.operands[0], type), a);
+    return;
+  }
   if (mode.sat || mode.relu) return decoder.unsupported("unsupported form of the instruction");
   emit_float(decoder, s, kOp, type, mode);
 }

@@ -29,9 +29,31 @@ void run_approximate(Warp& warp, const Instr& instr, LaneMask mask) {
   }
 }
 
+// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 see and give the upper 32 bits of an FP64 number.
+template <Approximate kOp>
+void run_upper_half(Warp& warp, const Instr& instr, LaneMask mask) {
+  constexpr std::uint64_t kUpper = 0xffffffff00000000u;
+  const double* a = lanes<double>(warp, instr.a);
+  double* d = lanes<double>(warp, instr.d);
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!((mask >> lane) & 1)) continue;
+    double x = std::bit_cast<double>(std::bit_cast<std::uint64_t>(a[lane]) & kUpper);
+    if (std::fpclassify(x) == FP_SUBNORMAL) x = std::copysign(0.0, x);
+    const double y = kOp == Approximate::kRcp64 ? 1.0 / x : 1.0 / std::sqrt(x);
+    std::uint64_t bits = std::bit_cast<std::uint64_t>(y);
+    if (y != y) bits = 0x7ff8000000000000u;
+    if (std::fpclassify(y) == FP_SUBNORMAL) bits &= std::uint64_t{1} << 63;
+    d[lane] = std::bit_cast<double>(bits & kUpper);
+  }
+}
+
 }  // namespace
 
 Handler approximate_handler(Approximate op, Type type) {
+  if (type == Type::kF64) {
+    if (op == Approximate::kRcp64) return &run_upper_half<Approximate::kRcp64>;
+    return op == Approximate::kRsqrt64 ? &run_upper_half<Approximate::kRsqrt64> : nullptr;
+  }
   if (type != Type::kF32) return nullptr;
   switch (op) {
     case Approximate::kEx2:
@@ -42,6 +64,9 @@ Handler approximate_handler(Approximate op, Type type) {
       return &run_approximate<Approximate::kSin>;
     case Approximate::kCos:
       return &run_approximate<Approximate::kCos>;
+    case Approximate::kRcp64:
+    case Approximate::kRsqrt64:
+      return nullptr;
     case Approximate::kTanh:
       return &run_approximate<Approximate::kTanh>;
   }

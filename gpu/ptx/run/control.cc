@@ -55,10 +55,18 @@ bool exits_at_once(const Warp& warp, std::uint32_t pc) {
 }
 
 void jump(Warp& warp, std::uint32_t target) {
-  const bool back = target < warp.pc;
+  const std::uint32_t from = warp.pc;
   warp.pc = target;
-  if (!warp.others.empty()) set_limit(warp);
-  if (back) went_back(warp);
+  if (!warp.others.empty()) {
+    set_limit(warp);
+    // Lanes that were jumped over are now the lowest.
+    for (const Fragment& other : warp.others) {
+      if (other.state != Fragment::State::kReady || other.pc < from || other.pc >= target) continue;
+      warp.stop = WarpStop::kReschedule;
+      warp.limit = 0;
+    }
+  }
+  if (target < from) went_back(warp);
 }
 
 }  // namespace
