@@ -1,4 +1,4 @@
-// The exact values behind the MXFP4 expert linear, before the one rounding: per output and per slot.
+// The exact values behind the expert linear, before the one rounding: per output and per slot.
 //
 //   auto linear = ExactLinear::create(inputs, policy);        // validates (VAL-1 … VAL-9)
 //   const ExactToken token = linear->token(t);                // decodes x[t,:] and the slots of t once
@@ -7,13 +7,12 @@
 //   token.dot(token.slots()[0], o).round(kF64);               // RNE(d_j) as bits of a double
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "reference/accumulate/exact_widths.h"
 #include "reference/formats/elements.h"
-#include "reference/formats/packed_codes.h"
+#include "reference/linear/expert_weights.h"
 #include "reference/linear/mxfp4_expert_linear.h"
 #include "reference/routing/slots.h"
 
@@ -45,7 +44,7 @@ class ExactOutput {
 class ExactToken {
  public:
   // Precondition: valid inputs (VAL-1 … VAL-9), 0 <= t < T.
-  ExactToken(const ExpertLinearInputs& inputs, const Policy& policy, std::int64_t t);
+  ExactToken(const LinearInputs& inputs, const Policy& policy, std::int64_t t);
 
   // The slots that contribute, and x[t,:].
   const std::vector<Slot>& slots() const { return slots_; }
@@ -57,13 +56,8 @@ class ExactToken {
   ExactOutput output(std::int64_t o) const;
 
  private:
-  std::array<E2M1Bits, kGroupSize> codes_of_group(std::int64_t expert, std::int64_t o, std::int64_t g) const;
-  std::array<ExactValue, 16> weights_of_codes(std::int64_t expert, std::int64_t o, std::int64_t g) const;
-
   std::int64_t t_;
-  Policy policy_;
-  Elements<4> packed_weights_;
-  Elements<3> scale_bytes_;
+  WeightReader weights_;
   Elements<2> shared_output_;
   std::vector<Slot> slots_;
   std::vector<ExactValue> x_;
@@ -72,7 +66,10 @@ class ExactToken {
 // Validated inputs; borrows their memory.
 class ExactLinear {
  public:
-  static Result<ExactLinear> create(const ExpertLinearInputs& inputs, const Policy& policy);
+  static Result<ExactLinear> create(const LinearInputs& inputs, const Policy& policy);
+  static Result<ExactLinear> create(const ExpertLinearInputs& inputs, const Policy& policy) {
+    return create(linear_inputs(inputs), policy);
+  }
 
   const ExpertLinearDims& dims() const { return dims_; }
   Dtype output_dtype() const { return inputs_.latent_tokens.dtype; }
@@ -80,10 +77,10 @@ class ExactLinear {
   ExactToken token(std::int64_t t) const { return ExactToken(inputs_, policy_, t); }
 
  private:
-  ExactLinear(const ExpertLinearInputs& inputs, const Policy& policy, const ExpertLinearDims& dims)
+  ExactLinear(const LinearInputs& inputs, const Policy& policy, const ExpertLinearDims& dims)
       : inputs_(inputs), policy_(policy), dims_(dims) {}
 
-  ExpertLinearInputs inputs_;
+  LinearInputs inputs_;
   Policy policy_;
   ExpertLinearDims dims_;
 };

@@ -13,6 +13,7 @@
 // Inputs may be strided; the output is contiguous and overlaps no input.
 #pragma once
 
+#include "reference/linear/expert_linear.h"
 #include "reference/policy.h"
 #include "reference/status.h"
 #include "reference/tensor.h"
@@ -28,15 +29,8 @@ struct ExpertLinearInputs {
   TensorView shared_output;
 };
 
-// T, E, I, G, O, K of a valid set of inputs.
-struct ExpertLinearDims {
-  std::int64_t tokens = 0;
-  std::int64_t experts = 0;
-  std::int64_t in = 0;
-  std::int64_t groups = 0;
-  std::int64_t out = 0;
-  std::int64_t top_k = 0;
-};
+// The same inputs for the functions that take either weight format.
+LinearInputs linear_inputs(const ExpertLinearInputs& inputs);
 
 // VAL-1 … VAL-9 without the output; the ids are read.
 Result<ExpertLinearDims> validate_mxfp4_expert_linear(const ExpertLinearInputs& inputs,

@@ -1,12 +1,12 @@
-// The checks of docs/spec/validation.md with an output among them.
+// The checks of docs/spec/validation.md for op=expert_linear, with an output among them.
 #pragma once
 
-#include "reference/linear/mxfp4_expert_linear.h"
+#include "reference/linear/expert_linear.h"
 
 namespace moe4 {
 
 // VAL-1 … VAL-9 with the output; reads nothing but ids, writes nothing.
-Result<ExpertLinearDims> validate_with_output(const ExpertLinearInputs& inputs,
-                                              const MutableTensorView& output, const Policy& policy);
+Result<ExpertLinearDims> validate_with_output(const LinearInputs& inputs, const MutableTensorView& output,
+                                              const Policy& policy);
 
 }  // namespace moe4

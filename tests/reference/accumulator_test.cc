@@ -138,8 +138,8 @@ TEST(Accumulator, WidthsHoldTheLargestSum) {
     EXPECT_EQ(sum.is_negative(), negative);
     EXPECT_EQ(sum.finite().leading().exponent + 63, kOutputRange.lsb);
   }
-  // The finest product: 0.5·2^-127 · 2^-1074 · 2^-1074.
-  EXPECT_EQ(-128 - 1074 - 1074, kOutputRange.lsb);
+  // The finest product: the smallest BF16 subnormal, an INT4 weight, times 2^-1074 · 2^-1074.
+  EXPECT_EQ(-133 - 1074 - 1074, kOutputRange.lsb);
 }
 
 TEST(ExactSum, ExtendedReals) {

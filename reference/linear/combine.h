@@ -1,0 +1,41 @@
+// op=combine: the rows of a token's slots, weighted and added to the shared output (docs/spec/routing.md).
+//
+//   rows              BF16              [T·K,O]   row t·K + j is slot j of token t
+//   mixture_weights   BF16|F16|F32|F64  [T,K]
+//   selected_experts  I32|I64           [T,K]     optional; -1: the slot is absent
+//   shared_output     BF16|F16|F32|F64  [T,O]
+//   output            BF16|F16|F32|F64  [T,O]
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "reference/policy.h"
+#include "reference/status.h"
+#include "reference/tensor.h"
+
+namespace moe4 {
+
+struct CombineInputs {
+  TensorView rows;
+  TensorView mixture_weights;
+  std::optional<TensorView> selected_experts;
+  TensorView shared_output;
+};
+
+struct CombineDims {
+  std::int64_t tokens = 0;
+  std::int64_t top_k = 0;
+  std::int64_t out = 0;
+};
+
+// RTE-16 and RTE-15 without the output.
+Result<CombineDims> validate_combine(const CombineInputs& inputs);
+
+// The norm, into memory of the caller, rounded to the dtype of output. On an Error nothing has been written.
+Status combine(const CombineInputs& inputs, MutableTensorView output, const Policy& policy = {});
+
+// The norm, into a new tensor. output_dtype: a float dtype (VAL-5).
+Result<Tensor> combine(const CombineInputs& inputs, Dtype output_dtype, const Policy& policy = {});
+
+}  // namespace moe4

@@ -1,0 +1,46 @@
+#include "reference/linear/expert_weights.h"
+
+#include "reference/formats/packed_words.h"
+#include "reference/linear/int4_weight.h"
+#include "reference/linear/weight.h"
+
+namespace moe4 {
+namespace {
+
+// Words [E,O,I/8] seen as [E,O,G,4].
+TensorView by_groups(const TensorView& words) {
+  const Shape s = words.strides_or_contiguous();
+  return {words.dtype,
+          {words.dim(0), words.dim(1), words.dim(2) / kGroupWords, kGroupWords},
+          words.data,
+          {s[0], s[1], s[2] * kGroupWords, s[2]}};
+}
+
+}  // namespace
+
+WeightReader::WeightReader(const ExpertWeights& weights, const Policy& policy)
+    : format_(weights.format),
+      policy_(policy),
+      packed_(format_ == WeightFormat::kMxfp4 ? weights.packed_weights : by_groups(weights.packed_weights)),
+      scales_(weights.scales) {}
+
+WeightGroup WeightReader::group(std::int64_t e, std::int64_t o, std::int64_t g) const {
+  WeightGroup group;
+  const std::uint64_t scale = scales_.bits({e, o, g});
+  if (format_ == WeightFormat::kMxfp4) {
+    group.value_of_code = weights_of_group(E8M0Bits{static_cast<std::uint8_t>(scale)}, policy_);  // FMT-5
+    for (int k = 0; k < kGroupSize; ++k) {
+      const std::uint64_t byte = packed_.bits({e, o, g, byte_of_element(k)});
+      group.code[k] = code_in_byte(static_cast<std::uint8_t>(byte), k).bits;  // FMT-3, FMT-4
+    }
+  } else {
+    group.value_of_code = weights_of_group(BF16Bits{static_cast<std::uint16_t>(scale)});  // INT-4, INT-8
+    for (int k = 0; k < kGroupSize; ++k) {
+      const std::uint64_t word = packed_.bits({e, o, g, word_of_element(k)});
+      group.code[k] = code_in_word(static_cast<std::uint32_t>(word), k).bits;  // INT-2, INT-3
+    }
+  }
+  return group;
+}
+
+}  // namespace moe4
