@@ -33,8 +33,7 @@ std::string axis(const char* name, char letter, const std::set<std::int64_t>& hi
 
 // The experts that every wrong token selects, unless that says nothing: a right token selects them all too,
 // or one token is wrong.
-std::vector<std::string> experts(const CaseData& data, const std::set<std::int64_t>& tokens,
-                                 const std::set<std::int64_t>& outputs, std::size_t wrong) {
+std::vector<std::string> experts(const CaseData& data, const std::set<std::int64_t>& tokens) {
   std::map<std::int64_t, std::set<std::int64_t>> users;
   for (std::int64_t t = 0; t < data.latent_tokens.dim(0); ++t) {
     for (const Slot& slot :
@@ -45,9 +44,8 @@ std::vector<std::string> experts(const CaseData& data, const std::set<std::int64
   std::vector<std::string> lines;
   for (const auto& [expert, selecting] : users) {
     if (!std::includes(selecting.begin(), selecting.end(), tokens.begin(), tokens.end())) continue;
-    if (selecting.size() == tokens.size() && wrong == tokens.size() * outputs.size()) {
-      lines.push_back(fmt::format(
-          "expert {}: every token that selects it is wrong in these outputs, no other token is", expert));
+    if (selecting.size() == tokens.size()) {
+      lines.push_back(fmt::format("expert {}: the wrong tokens are those that select it", expert));
     } else if (tokens.size() > 1) {
       lines.push_back(fmt::format("expert {}: every wrong token selects it ({} of the {} that do)", expert,
                                   tokens.size(), selecting.size()));
@@ -91,8 +89,7 @@ std::vector<std::string> describe_clusters(const CaseData& data, const std::vect
   if (wrong.size() == token_hit.size() * output_hit.size() && wrong.size() > 1) {
     lines.push_back("every combination of these is wrong");
   }
-  for (std::string& line : experts(data, token_hit, output_hit, wrong.size()))
-    lines.push_back(std::move(line));
+  for (std::string& line : experts(data, token_hit)) lines.push_back(std::move(line));
   return lines;
 }
 
