@@ -20,6 +20,13 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// Bits of a mask, without the call that std::popcount is where the host's instruction may not be assumed.
+std::uint32_t count_lanes(LaneMask mask) {
+  mask -= (mask >> 1) & 0x55555555u;
+  mask = (mask & 0x33333333u) + ((mask >> 2) & 0x33333333u);
+  return (((mask + (mask >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24;
+}
+
 // Warp instructions after which another warp gets its turn, so that a warp that waits for it goes on.
 constexpr std::uint64_t kTurn = 1u << 20;
 
@@ -199,7 +206,7 @@ void Block::execute(Warp& warp, std::uint64_t& fuel) {
       lanes_run += kLanes;
       instr.run(warp, instr, mask);
     } else if (mask != 0) {
-      lanes_run += static_cast<unsigned>(std::popcount(mask));
+      lanes_run += count_lanes(mask);
       instr.run(warp, instr, mask);
     }
   }

@@ -22,6 +22,10 @@ void for_equal_addresses(const std::uint64_t* addresses, LaneMask mask, const Vi
     first = false;
   });
   if (rising) return;
+  const unsigned lowest = first_lane(mask);
+  bool equal = true;
+  for_lanes(mask, [&](unsigned lane) { equal = equal && addresses[lane] == addresses[lowest]; });
+  if (equal) return for_lanes(mask & (mask - 1), [&](unsigned lane) { visit(lowest, lane); });
   std::uint8_t table[64];
   std::fill(table, table + 64, std::uint8_t{0xff});
   for_lanes(mask, [&](unsigned lane) {
@@ -71,6 +75,11 @@ void hash_addresses(Warp& warp, const std::uint64_t* addresses, LaneMask mask) {
 }
 
 std::uint64_t bank_conflicts(const std::uint64_t* addresses, LaneMask mask, unsigned bytes) {
+  // Words of one row of the banks never meet.
+  const std::uint64_t row = addresses[first_lane(mask)] >> 7;
+  bool one_row = bytes <= 16;
+  for_lanes(mask, [&](unsigned lane) { one_row = one_row && addresses[lane] >> 7 == row; });
+  if (one_row) return 0;
   // 8 bytes a lane move in two halves of the warp, 16 in four quarters.
   const unsigned parts = bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4;
   const unsigned words = std::max(1u, std::min(bytes, 16u) / 4);
@@ -78,6 +87,16 @@ std::uint64_t bank_conflicts(const std::uint64_t* addresses, LaneMask mask, unsi
   for (unsigned part = 0; part < parts; ++part) {
     const LaneMask lanes_here =
         mask & ((kAllLanes >> (kLanes - kLanes / parts)) << (part * (kLanes / parts)));
+    std::uint32_t banks = 0;
+    bool meet = false;
+    for_lanes(lanes_here, [&](unsigned lane) {
+      for (unsigned w = 0; w < words; ++w) {
+        const std::uint32_t bank = std::uint32_t{1} << (((addresses[lane] >> 2) + w) & 31);
+        meet = meet || (banks & bank) != 0;
+        banks |= bank;
+      }
+    });
+    if (!meet) continue;
     std::uint64_t seen[32][8];
     std::uint8_t count[32] = {};
     std::uint8_t worst = 1;
@@ -98,10 +117,13 @@ std::uint64_t bank_conflicts(const std::uint64_t* addresses, LaneMask mask, unsi
   return extra;
 }
 
-LaneMask distinct_lanes(const std::uint64_t* addresses, LaneMask mask) {
-  LaneMask distinct = mask;
-  for_equal_addresses(addresses, mask,
-                      [&](unsigned, unsigned later) { distinct &= ~(LaneMask{1} << later); });
+LaneMask distinct_lanes(const std::uint64_t* addresses, LaneMask mask, LaneMask* several) {
+  LaneMask distinct = mask, shared = 0;
+  for_equal_addresses(addresses, mask, [&](unsigned lane, unsigned later) {
+    distinct &= ~(LaneMask{1} << later);
+    shared |= LaneMask{1} << lane;
+  });
+  if (several != nullptr) *several = shared;
   return distinct;
 }
 
@@ -135,18 +157,23 @@ void note_shared_read(Warp& warp, const Instr& instr, const MemoryOp& op, const 
   const std::uint32_t bytes = std::uint32_t{op.element_bytes} * op.count;
   const std::uint32_t at = instr_index(warp, instr);
   const bool strong = op.order != Order::kWeak;
-  for_lanes(target.lanes, [&](unsigned lane) {
+  // Lanes that read the same bytes are looked up once.
+  LaneMask shared = 0;
+  const LaneMask distinct = distinct_lanes(addresses, target.lanes, &shared);
+  for_lanes(distinct, [&](unsigned lane) {
     SharedRaces::Conflict conflict;
+    const bool several = (shared >> lane) & 1;
     const auto offset = static_cast<std::uint32_t>(addresses[lane]);
     if (op.used_bytes == ~0ull) {
-      if (races.read(warp.index, lane, offset, bytes, strong, at, &conflict)) {
+      if (races.read(warp.index, lane, offset, bytes, strong, several, at, &conflict)) {
         report_shared(warp, instr, lane, addresses[lane], false, conflict);
       }
       return;
     }
     // Only the bytes that the program uses.
     for (std::uint32_t i = 0; i < bytes; ++i) {
-      if (((op.used_bytes >> i) & 1) && races.read(warp.index, lane, offset + i, 1, strong, at, &conflict)) {
+      if (((op.used_bytes >> i) & 1) &&
+          races.read(warp.index, lane, offset + i, 1, strong, several, at, &conflict)) {
         report_shared(warp, instr, lane, addresses[lane] + i, false, conflict);
       }
     }

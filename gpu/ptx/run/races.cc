@@ -46,9 +46,10 @@ void SharedRaces::start(std::uint32_t bytes, unsigned granule, unsigned warps) {
 }
 
 bool SharedRaces::read(unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes, bool strong,
-                       std::uint32_t instr, Conflict* conflict) {
+                       bool several, std::uint32_t instr, Conflict* conflict) {
   used_ = true;
-  const Who me = Who::make(clocks_.epoch(warp), strong, warp, lane);
+  Who me = Who::make(clocks_.epoch(warp), strong, warp, lane);
+  if (several) me.bits |= Who::kSeveral;
   const std::uint32_t last = (offset + bytes - 1) >> shift_;
   bool race = false;
   for (std::uint32_t i = offset >> shift_; i <= last; ++i) {
@@ -58,28 +59,25 @@ bool SharedRaces::read(unsigned warp, unsigned lane, std::uint32_t offset, std::
       *conflict = {cell.writer, cell.writer_instr, true};
       race = true;
     }
-    if (cell.readers[0].bits == me.bits) continue;
-    // Two readers of different warps are kept, so that one of them is not the warp that writes next.
-    const bool same0 = cell.readers[0].warp() == warp;
-    const bool same1 = cell.readers[1].warp() == warp;
-    unsigned slot = 0;
-    if (cell.readers[0].nobody() || (same0 && clocks_.ordered(cell.readers[0], warp, lane))) {
-      slot = 0;
-    } else if (cell.readers[1].nobody() || (same1 && clocks_.ordered(cell.readers[1], warp, lane))) {
-      slot = 1;
-    } else if (clocks_.ordered(cell.readers[0], warp, lane)) {
-      slot = 0;
-    } else if (clocks_.ordered(cell.readers[1], warp, lane)) {
-      slot = 1;
-    } else if (same0 && same1) {
-      slot = 1;
-    } else if (same0 || same1) {
-      // One slot stays with the other warp.
-      slot = same0 ? 0 : 1;
-    } else {
-      slot = 1;
+    if (cell.readers[0].bits == me.bits || cell.readers[1].bits == me.bits) continue;
+    // A slot for each of two warps, so that one of them is not the warp that writes next.
+    unsigned slot = 1;
+    for (const unsigned k : {0u, 1u}) {
+      if (!cell.readers[k].nobody() && cell.readers[k].warp() == warp) {
+        slot = k;
+        break;
+      }
+      if (cell.readers[k].nobody() || clocks_.ordered(cell.readers[k], warp, lane)) {
+        slot = k;
+        if (k == 0 && !cell.readers[1].nobody() && cell.readers[1].warp() == warp) slot = 1;
+        break;
+      }
     }
-    cell.readers[slot] = me;
+    const Who before = cell.readers[slot];
+    Who now = me;
+    if (!before.nobody() && before.warp() == warp && !clocks_.ordered(before, warp, lane))
+      now.bits |= Who::kSeveral;
+    cell.readers[slot] = now;
     cell.reader_instr[slot] = instr;
   }
   return race;

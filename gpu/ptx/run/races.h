@@ -27,20 +27,22 @@ inline void join(WarpClock& to, const WarpClock& from) {
   for (unsigned i = 0; i < kMaxWarps; ++i) to[i] = to[i] < from[i] ? from[i] : to[i];
 }
 
-// Who made an access, packed: epoch 21 bits, strong 1, warp 5, lane 5. 0: nobody.
+// Who made an access, packed: epoch 20 bits, several 1, strong 1, warp 5, lane 5. 0: nobody.
 struct Who {
+  static constexpr std::uint32_t kSeveral = 1u << 11;  // more lanes than the one that is named
   std::uint32_t bits = 0;
 
   static Who make(std::uint32_t epoch, bool strong, unsigned warp, unsigned lane) {
-    return {(epoch << 11) | (strong ? 1u << 10 : 0u) | (warp << 5) | lane};
+    return {(epoch << 12) | (strong ? 1u << 10 : 0u) | (warp << 5) | lane};
   }
   bool nobody() const { return bits == 0; }
   unsigned lane() const { return bits & 31; }
   unsigned warp() const { return (bits >> 5) & 31; }
   bool strong() const { return (bits >> 10) & 1; }  // atomic, volatile, relaxed …: no race with its like
-  std::uint32_t epoch() const { return bits >> 11; }
+  bool several() const { return bits & kSeveral; }
+  std::uint32_t epoch() const { return bits >> 12; }
 };
-inline constexpr std::uint32_t kMaxEpoch = (1u << 21) - 1;
+inline constexpr std::uint32_t kMaxEpoch = (1u << 20) - 1;
 
 // The clocks of the warps of a block.
 class WarpClocks {
@@ -57,8 +59,9 @@ class WarpClocks {
   }
   bool ordered(Who before, unsigned warp, unsigned lane) const {
     if (before.warp() != warp) return clocks_[warp][before.warp()] >= before.epoch();
-    if (before.lane() == lane || before.epoch() < in_step_[warp]) return true;
-    return !pairs_[warp].empty() && before.epoch() < pairs_[warp][lane * kLanes + before.lane()];
+    if ((before.lane() == lane && !before.several()) || before.epoch() < in_step_[warp]) return true;
+    return !pairs_[warp].empty() && !before.several() &&
+           before.epoch() < pairs_[warp][lane * kLanes + before.lane()];
   }
 
  private:
@@ -79,9 +82,9 @@ class SharedRaces {
     std::uint32_t instr = 0;
     bool other_wrote = false;
   };
-  // False: no race. Otherwise the access that this one races with.
+  // False: no race. Otherwise the access that this one races with. several: other lanes read the same bytes.
   bool read(unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes, bool strong,
-            std::uint32_t instr, Conflict* conflict);
+            bool several, std::uint32_t instr, Conflict* conflict);
   bool write(unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes, bool strong,
              std::uint32_t instr, Conflict* conflict);
 
