@@ -1,6 +1,7 @@
 #include "reference/layout/repack.h"
 
 #include <cstring>
+#include <new>
 
 namespace moe4 {
 namespace {
@@ -52,8 +53,12 @@ Result<WeightTensors> repack(const WeightLayout& from, const WeightLayout& to, c
   if (Status status = check_extent(to, extent)) return *status;
 
   WeightTensors result;
-  result.codes = Tensor(to.code_dtype, to.code_shape(extent));
-  if (!to.scales_among_codes()) result.scales = Tensor(to.scale_dtype, to.scale_shape(extent));
+  try {
+    result.codes = Tensor(to.code_dtype, to.code_shape(extent));
+    if (!to.scales_among_codes()) result.scales = Tensor(to.scale_dtype, to.scale_shape(extent));
+  } catch (const std::bad_alloc&) {
+    return Error{"weights", to_string(Shape{extent.experts, extent.out, extent.in}), "too large for memory"};
+  }
   const auto* from_codes = static_cast<const std::byte*>(weights.codes.data);
   const auto* from_scales = scale_base(from, from_codes, static_cast<const std::byte*>(weights.scales.data));
   std::byte* to_codes = result.codes.data();
