@@ -31,12 +31,13 @@ class Onehot final : public FillData {
     for (std::size_t n = 0; n < scales.size(); ++n) {
       const auto g = static_cast<std::int64_t>(n);
       const Window& window = window_of(g);
-      const std::int64_t byte = window.first + (rank + 7 * e + 8 * (g / 4)) % window.size;
+      const std::int64_t place = (rank + 7 * e + 8 * (g / 4)) % window.size;
+      const std::int64_t byte = window.first + place;
       const bool nan = o % 65 == 64 && (g + o / 65) % 4 == 0;
       scales[n] = static_cast<std::uint8_t>(nan ? 255 : std::min<std::int64_t>(byte, 254));
       for (std::int64_t l = 0; l < kGroupSize; ++l) {
         codes[n * kGroupSize + static_cast<std::size_t>(l)] =
-            static_cast<std::uint8_t>((l + e / 64 + 5 * (g / 4) + o / 64) % 16);
+            static_cast<std::uint8_t>((l + 3 * place + e / 64 + 5 * (g / 4) + o / 64) % 16);
       }
     }
   }
