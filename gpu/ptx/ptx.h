@@ -48,6 +48,8 @@ struct EntryInfo {
   std::optional<Dim3> required_block;  // .reqntid
   std::optional<Dim3> max_block;       // .maxntid
   std::vector<Error> unsupported;      // empty: the executor can run it
+  std::vector<Error>
+      approximate;  // instructions whose bits the ISA leaves open within a bound (docs/executor.md)
 };
 
 class Program;  // flat instructions; internal (gpu/ptx/program.h)

@@ -1,5 +1,7 @@
 #include "gpu/ptx/alu/alu.h"
 
+#include <atomic>
+
 namespace moe4::ptx {
 
 namespace baseline {
@@ -29,9 +31,16 @@ std::vector<const Alu*> host_alus() {
   return result;
 }
 
-const Alu& best_alu() {
-  static const Alu& best = *host_alus().front();
-  return best;
+namespace {
+
+std::atomic<const Alu*>& chosen() {
+  static std::atomic<const Alu*> alu{host_alus().front()};
+  return alu;
 }
+
+}  // namespace
+
+const Alu& host_alu() { return *chosen().load(); }
+void use_host_alu(const Alu& alu) { chosen().store(&alu); }
 
 }  // namespace moe4::ptx

@@ -146,6 +146,10 @@ inline std::uint64_t encode(PredicateTail tail) {
 
 // The instruction sets that this host can run, best first; never empty.
 std::vector<const Alu*> host_alus();
-const Alu& best_alu();
+
+// The one that modules are decoded for from now on: the best, unless another one was chosen (by a test that
+// compares them).
+const Alu& host_alu();
+void use_host_alu(const Alu& alu);
 
 }  // namespace moe4::ptx

@@ -60,6 +60,7 @@ void decode_root(Decoder& decoder, const Statement& s, Modifiers& m) {
   if (approximate == (mode.rounding != Rounding::kNone)) {
     return decoder.unsupported("neither .approx nor a rounding, or both");
   }
+  if (approximate) decoder.approximate();
   if (approximate && type == Type::kF64) {
     if (!mode.ftz || kOp == FloatOp::kSqrt) return decoder.unsupported("unsupported form of the instruction");
     const Ref a = decoder.source(s.operands[1], type);
@@ -79,9 +80,24 @@ void decode_approximate(Decoder& decoder, const Statement& s, Modifiers& m) {
   if (!decoder.expect_operands(2)) return;
   if (mode.sat || mode.relu || type != Type::kF32)
     return decoder.unsupported("unsupported form of the instruction");
+  decoder.approximate();
   const Ref a = decoder.source(s.operands[1], type);
   decoder.emit(approximate_handler(kOp, type), decoder.destination(s.operands[0], type), a, {}, {},
                encode(mode));
+}
+
+// testp.property.type p, a;
+void decode_testp(Decoder& decoder, const Statement& s, Modifiers& m) {
+  const Type type = m.take_type();
+  const std::string_view property =
+      m.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  if (!decoder.expect_operands(2)) return;
+  if (property.empty() || (type != Type::kF32 && type != Type::kF64)) {
+    return decoder.unsupported("unsupported form of the instruction");
+  }
+  const Ref a = decoder.source(s.operands[1], type);
+  decoder.emit(&run_test_property, decoder.predicate_destination(s.operands[0]), a, {}, {},
+               static_cast<std::uint64_t>(property_named(property)) | (bytes_of(type) << 8));
 }
 
 void decode_copysign(Decoder& decoder, const Statement& s, Modifiers& m) {
@@ -112,6 +128,7 @@ void decode_float_division(Decoder& decoder, const Statement& s, Modifiers& m) {
       (approximate && type != Type::kF32)) {
     return decoder.unsupported("unsupported form of the instruction");
   }
+  if (approximate) decoder.approximate();
   emit_float(decoder, s, FloatOp::kDiv, type, mode);
 }
 
@@ -135,7 +152,8 @@ std::vector<DecoderEntry> arithmetic_decoders() {
           {"sin", &decode_approximate<Approximate::kSin>},
           {"cos", &decode_approximate<Approximate::kCos>},
           {"tanh", &decode_approximate<Approximate::kTanh>},
-          {"copysign", &decode_copysign}};
+          {"copysign", &decode_copysign},
+          {"testp", &decode_testp}};
 }
 
 }  // namespace moe4::ptx

@@ -104,7 +104,7 @@ Decoder::Decoder(const ModuleSyntax& module, const ModuleLayout& layout, const F
       layout_(layout),
       entry_(entry),
       function_(*function),
-      alu_(best_alu()),
+      alu_(host_alu()),
       registers_(2),
       statements_left_(kMaxStatements) {}
 
@@ -115,6 +115,12 @@ void Decoder::unsupported(std::string message) {
   function_.info.unsupported.push_back({statement_ ? statement_->line : 0,
                                         statement_ ? std::string(statement_->text) : std::string(),
                                         std::move(message) + " (target " + module_.target + ")"});
+}
+
+void Decoder::approximate() {
+  if (function_.info.approximate.size() >= kMaxUnsupported) return;
+  function_.info.approximate.push_back({statement_->line, std::string(statement_->text),
+                                        "the result is within the ISA's bound, its bits are open"});
 }
 
 void Decoder::lay_out_shared() {

@@ -104,6 +104,7 @@ class Decoder {
   bool expect_operands(std::size_t least, std::size_t most);
   bool expect_operands(std::size_t count) { return expect_operands(count, count); }
   void unsupported(std::string message);
+  void approximate();  // the ISA gives a bound for the result, and no bits
   bool failed() const { return failed_; }
 
   const Statement& statement() const { return *statement_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "gpu/ptx/run/findings.h"
 #include "gpu/ptx/run/taint.h"
@@ -78,8 +79,8 @@ void Block::start(std::uint64_t linear) {
     warp.active = 0;
     warp.others.assign(1, Fragment{0, warp.live, Fragment::State::kReady});
     warp.carry = 0;
-    warp.rotations = warp.backward = warp.polls = 0;
-    warp.polled = false;
+    warp.backward = warp.polls = 0;
+    warp.polled = warp.rotate = false;
     warp.stop = WarpStop::kNone;
     warp.hash = mix(linear * kMaxWarps + warp.index + 1);
     warp.instructions = warp.lane_instructions = 0;
@@ -185,10 +186,7 @@ bool Block::run_warp(Warp& warp, std::uint64_t fuel) {
       warp.polls = 0;
       return true;
     }
-    if (warp.stop == WarpStop::kReschedule && warp.rotations != 0) {
-      warp.rotations = 0;
-      rotate = true;
-    }
+    rotate = std::exchange(warp.rotate, false);
   }
   if (!faulted_) report_stuck(warp);
   return false;

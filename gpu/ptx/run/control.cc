@@ -30,7 +30,7 @@ void went_back(Warp& warp) {
   if (!warp.others.empty()) {
     const bool spins = warp.polls != 0 ? warp.backward > kSpins : warp.backward > kLongLoop;
     if (spins && others_ready(warp)) {
-      warp.rotations = 1;
+      warp.rotate = true;
       warp.stop = WarpStop::kReschedule;
       warp.limit = 0;
       return;

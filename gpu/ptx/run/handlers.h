@@ -63,6 +63,10 @@ Handler move_wide_handler();                             // 16 bytes
 void run_is_in_window(Warp&, const Instr&, LaneMask);    // p d = the 64-bit a lies in the window imm
 void run_division_check(Warp&, const Instr&, LaneMask);  // reports lanes whose divisor a (imm bytes) is zero
 
+enum class Property : std::uint8_t { kFinite, kInfinite, kNumber, kNotANumber, kNormal, kSubnormal };
+Property property_named(std::string_view name);
+void run_test_property(Warp&, const Instr&, LaneMask);  // p d = a (imm bits 8…: bytes) has the property
+
 // ---- carry.cc ----
 enum class CarryOp : std::uint8_t { kAdd, kSub, kMadLo, kMadHi };
 // imm: bit 0 the carry comes in, bit 1 it goes out.

@@ -1,5 +1,6 @@
 // Moves between registers of different widths, and predicates.
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -117,6 +118,47 @@ void run_is_in_window(Warp& warp, const Instr& instr, LaneMask mask) {
     if (instr.imm == 0 ? !other : window == instr.imm) inside |= LaneMask{1} << lane;
   }
   assign(warp, instr.d, inside, mask);
+}
+
+Property property_named(std::string_view name) {
+  if (name == "finite") return Property::kFinite;
+  if (name == "infinite") return Property::kInfinite;
+  if (name == "number") return Property::kNumber;
+  if (name == "notanumber") return Property::kNotANumber;
+  return name == "normal" ? Property::kNormal : Property::kSubnormal;
+}
+
+void run_test_property(Warp& warp, const Instr& instr, LaneMask mask) {
+  const bool wide = (instr.imm >> 8) == 8;
+  LaneMask holds = 0;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    const int kind = wide ? std::fpclassify(lanes<double>(warp, instr.a)[lane])
+                          : std::fpclassify(lanes<float>(warp, instr.a)[lane]);
+    bool is = false;
+    switch (static_cast<Property>(instr.imm & 0xff)) {
+      case Property::kFinite:
+        is = kind != FP_NAN && kind != FP_INFINITE;
+        break;
+      case Property::kInfinite:
+        is = kind == FP_INFINITE;
+        break;
+      case Property::kNumber:
+        is = kind != FP_NAN;
+        break;
+      case Property::kNotANumber:
+        is = kind == FP_NAN;
+        break;
+      // Zero counts as normal.
+      case Property::kNormal:
+        is = kind == FP_NORMAL || kind == FP_ZERO;
+        break;
+      case Property::kSubnormal:
+        is = kind == FP_SUBNORMAL;
+        break;
+    }
+    if (is) holds |= LaneMask{1} << lane;
+  }
+  assign(warp, instr.d, holds, mask);
 }
 
 void run_division_check(Warp& warp, const Instr& instr, LaneMask mask) {

@@ -38,10 +38,12 @@ Located locate(Block& block, const MemoryOp& op, std::uint64_t address) {
   return at;
 }
 
-bool is_select(const Block& block, const Instr& instr) {
-  static_cast<void>(block);
-  const Alu& alu = best_alu();
-  return instr.run == alu.select(2) || instr.run == alu.select(4) || instr.run == alu.select(8);
+bool is_select(const Instr& instr) {
+  for (const Alu* alu : host_alus()) {
+    if (instr.run == alu->select(2) || instr.run == alu->select(4) || instr.run == alu->select(8))
+      return true;
+  }
+  return false;
 }
 
 bool mixes_lanes(const Instr& instr) {
@@ -104,7 +106,7 @@ TaintTracker::Value TaintTracker::sources(Block& block, Warp& warp, const Instr&
     result.lanes |= value.lanes & only;
     result.origin = value.origin;
   };
-  if (is_select(block, instr)) {
+  if (is_select(instr)) {
     const LaneMask choice = warp.predicates[instr.c] ^ static_cast<LaneMask>(instr.imm);
     add(instr.a, false, choice);
     add(instr.b, false, ~choice);

@@ -49,7 +49,7 @@ struct Warp {
   WarpStop stop = WarpStop::kNone;
 
   std::vector<Fragment> others;  // the lanes that do not run now
-  std::uint32_t rotations = 0;   // > 0: lowest-pc-first is suspended for so many backward branches
+  bool rotate = false;           // lowest-pc-first is suspended for the next choice: the lowest lanes spin
   std::uint32_t backward = 0;    // backward branches since the lanes were chosen
   std::uint32_t polls = 0;       // backward branches after a load or atomic that others may answer
   bool polled = false;

@@ -20,7 +20,6 @@ class Cursor {
   bool at_end() const { return token_.kind == TokenKind::kEnd; }
 
   void advance() {
-    previous_ = token_;
     token_ = ahead_;
     ahead_ = lexer_.next();
   }
@@ -51,11 +50,10 @@ class Cursor {
   }
   bool failed() const { return failed_; }
   const Error& error() const { return error_; }
-  const Token& previous() const { return previous_; }
 
  private:
   Lexer lexer_;
-  Token token_, ahead_, previous_;
+  Token token_, ahead_;
   bool failed_ = false;
   Error error_;
 };
