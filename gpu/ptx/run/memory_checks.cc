@@ -39,10 +39,10 @@ void for_equal_addresses(const std::uint64_t* addresses, LaneMask mask, const Vi
   });
 }
 
-void report_shared(Warp& warp, const Instr& instr, unsigned lane, std::uint64_t address, bool wrote,
+void report_shared(Warp& warp, const Instr& instr, std::uint64_t address, bool wrote,
                    const SharedRaces::Conflict& conflict) {
   Block& block = *warp.block;
-  const bool same_warp = conflict.other.warp() == warp.index;
+  const bool same_warp = conflict.other_warp == warp.index;
   std::string variable;
   for (const Placed& placed : block.function().shared) {
     if (address >= placed.offset && address < placed.offset + placed.bytes) {
@@ -52,14 +52,14 @@ void report_shared(Warp& warp, const Instr& instr, unsigned lane, std::uint64_t 
   if (variable.empty() && address >= block.run().dynamic_begin) {
     variable = " (dynamic + " + std::to_string(address - block.run().dynamic_begin) + ")";
   }
-  Finding* finding = block.report(Check::kSharedRace, warp, instr_index(warp, instr), lane,
+  Finding* finding = block.report(Check::kSharedRace, warp, instr_index(warp, instr), conflict.lane,
                                   std::string(wrote ? "store to" : "load from") + " shared memory " +
                                       hex(address) + variable + " is not ordered with a " +
                                       (conflict.other_wrote ? "store" : "load") + " by " +
                                       (same_warp ? "another lane of the warp (no warp barrier between)"
                                                  : "another warp (no barrier between)"));
   if (finding != nullptr)
-    finding->other = block.place(conflict.instr, conflict.other.warp(), conflict.other.lane());
+    finding->other = block.place(conflict.other_instr, conflict.other_warp, conflict.other_lane);
 }
 
 }  // namespace
@@ -117,13 +117,15 @@ std::uint64_t bank_conflicts(const std::uint64_t* addresses, LaneMask mask, unsi
   return extra;
 }
 
-LaneMask distinct_lanes(const std::uint64_t* addresses, LaneMask mask, LaneMask* several) {
-  LaneMask distinct = mask, shared = 0;
+LaneMask distinct_lanes(const std::uint64_t* addresses, LaneMask mask, std::uint8_t* second) {
+  LaneMask distinct = mask;
+  if (second != nullptr) {
+    for (unsigned lane = 0; lane < kLanes; ++lane) second[lane] = static_cast<std::uint8_t>(lane);
+  }
   for_equal_addresses(addresses, mask, [&](unsigned lane, unsigned later) {
     distinct &= ~(LaneMask{1} << later);
-    shared |= LaneMask{1} << lane;
+    if (second != nullptr) second[lane] = static_cast<std::uint8_t>(later);
   });
-  if (several != nullptr) *several = shared;
   return distinct;
 }
 
@@ -158,23 +160,22 @@ void note_shared_read(Warp& warp, const Instr& instr, const MemoryOp& op, const 
   const std::uint32_t at = instr_index(warp, instr);
   const bool strong = op.order != Order::kWeak;
   // Lanes that read the same bytes are looked up once.
-  LaneMask shared = 0;
-  const LaneMask distinct = distinct_lanes(addresses, target.lanes, &shared);
+  std::uint8_t second[kLanes];
+  const LaneMask distinct = distinct_lanes(addresses, target.lanes, second);
   for_lanes(distinct, [&](unsigned lane) {
     SharedRaces::Conflict conflict;
-    const bool several = (shared >> lane) & 1;
     const auto offset = static_cast<std::uint32_t>(addresses[lane]);
     if (op.used_bytes == ~0ull) {
-      if (races.read(warp.index, lane, offset, bytes, strong, several, at, &conflict)) {
-        report_shared(warp, instr, lane, addresses[lane], false, conflict);
+      if (races.read(warp.index, lane, second[lane], offset, bytes, strong, at, &conflict)) {
+        report_shared(warp, instr, addresses[lane], false, conflict);
       }
       return;
     }
     // Only the bytes that the program uses.
     for (std::uint32_t i = 0; i < bytes; ++i) {
       if (((op.used_bytes >> i) & 1) &&
-          races.read(warp.index, lane, offset + i, 1, strong, several, at, &conflict)) {
-        report_shared(warp, instr, lane, addresses[lane] + i, false, conflict);
+          races.read(warp.index, lane, second[lane], offset + i, 1, strong, at, &conflict)) {
+        report_shared(warp, instr, addresses[lane] + i, false, conflict);
       }
     }
   });
@@ -190,7 +191,7 @@ void note_shared_write(Warp& warp, const Instr& instr, const MemoryOp& op, const
     SharedRaces::Conflict conflict;
     if (races.write(warp.index, lane, static_cast<std::uint32_t>(addresses[lane]), bytes, strong,
                     instr_index(warp, instr), &conflict)) {
-      report_shared(warp, instr, lane, addresses[lane], true, conflict);
+      report_shared(warp, instr, addresses[lane], true, conflict);
     }
   });
 }

@@ -12,8 +12,9 @@ void hash_addresses(Warp& warp, const std::uint64_t* addresses, LaneMask mask);
 // Wavefronts beyond those that `bytes` a lane need, by the 32 banks of 4 bytes.
 std::uint64_t bank_conflicts(const std::uint64_t* addresses, LaneMask mask, unsigned bytes);
 
-// One lane of each address; *several: those of them whose address other lanes have too.
-LaneMask distinct_lanes(const std::uint64_t* addresses, LaneMask mask, LaneMask* several = nullptr);
+// One lane of each address. second (32 entries, may be null): a further lane with the same address, else the
+// lane.
+LaneMask distinct_lanes(const std::uint64_t* addresses, LaneMask mask, std::uint8_t* second = nullptr);
 
 // Lanes that store different values to one location in one instruction.
 void check_lane_conflicts(Warp& warp, const Instr& instr, const MemoryOp& op, const Target& target,

@@ -4,8 +4,14 @@
 #include <bit>
 
 namespace moe4::ptx {
+namespace {
+
+constexpr unsigned kSecondLane = 27;  // shift
+
+}  // namespace
 
 void WarpClocks::start(unsigned warps) {
+  exhausted_ = false;
   for (unsigned w = 0; w < kMaxWarps; ++w) {
     clocks_[w].fill(0);
     if (w < warps) clocks_[w][w] = 1;
@@ -45,19 +51,22 @@ void SharedRaces::start(std::uint32_t bytes, unsigned granule, unsigned warps) {
   clocks_.start(warps);
 }
 
-bool SharedRaces::read(unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes, bool strong,
-                       bool several, std::uint32_t instr, Conflict* conflict) {
+bool SharedRaces::read(unsigned warp, unsigned lane, unsigned second, std::uint32_t offset,
+                       std::uint32_t bytes, bool strong, std::uint32_t instr, Conflict* conflict) {
   used_ = true;
   Who me = Who::make(clocks_.epoch(warp), strong, warp, lane);
-  if (several) me.bits |= Who::kSeveral;
+  if (second != lane) me.bits |= Who::kSeveral;
   const std::uint32_t last = (offset + bytes - 1) >> shift_;
   bool race = false;
   for (std::uint32_t i = offset >> shift_; i <= last; ++i) {
     Cell& cell = cells_[i];
-    if (cell.writer.bits != 0 && !(strong && cell.writer.strong()) &&
-        !clocks_.ordered(cell.writer, warp, lane)) {
-      *conflict = {cell.writer, cell.writer_instr, true};
-      race = true;
+    if (!cell.writer.nobody() && !(strong && cell.writer.strong())) {
+      for (const unsigned reader : {lane, second}) {
+        if (clocks_.ordered(cell.writer, warp, reader)) continue;
+        *conflict = {reader, cell.writer.warp(), cell.writer.lane(), cell.writer_instr, true};
+        race = true;
+        break;
+      }
     }
     if (cell.readers[0].bits == me.bits || cell.readers[1].bits == me.bits) continue;
     // A slot for each of two warps, so that one of them is not the warp that writes next.
@@ -75,10 +84,14 @@ bool SharedRaces::read(unsigned warp, unsigned lane, std::uint32_t offset, std::
     }
     const Who before = cell.readers[slot];
     Who now = me;
-    if (!before.nobody() && before.warp() == warp && !clocks_.ordered(before, warp, lane))
-      now.bits |= Who::kSeveral;
+    unsigned other = second;
+    if (!before.nobody() && before.warp() == warp && second == lane && !clocks_.ordered(before, warp, lane)) {
+      // Another lane's read that nothing has ordered yet stays on record beside this one.
+      other = before.lane() != lane ? before.lane() : cell.reader_instr[slot] >> kSecondLane;
+      if (other != lane) now.bits |= Who::kSeveral;
+    }
     cell.readers[slot] = now;
-    cell.reader_instr[slot] = instr;
+    cell.reader_instr[slot] = instr | (other << kSecondLane);
   }
   return race;
 }
@@ -91,17 +104,18 @@ bool SharedRaces::write(unsigned warp, unsigned lane, std::uint32_t offset, std:
   bool race = false;
   for (std::uint32_t i = offset >> shift_; i <= last; ++i) {
     Cell& cell = cells_[i];
-    if (cell.writer.bits != 0 && !(strong && cell.writer.strong()) &&
+    if (!cell.writer.nobody() && !(strong && cell.writer.strong()) &&
         !clocks_.ordered(cell.writer, warp, lane)) {
-      *conflict = {cell.writer, cell.writer_instr, true};
+      *conflict = {lane, cell.writer.warp(), cell.writer.lane(), cell.writer_instr, true};
       race = true;
     }
     for (unsigned k = 0; k < 2; ++k) {
       const Who reader = cell.readers[k];
-      if (reader.bits != 0 && !(strong && reader.strong()) && !clocks_.ordered(reader, warp, lane)) {
-        *conflict = {reader, cell.reader_instr[k], false};
-        race = true;
-      }
+      if (reader.nobody() || (strong && reader.strong()) || clocks_.ordered(reader, warp, lane)) continue;
+      const bool itself = reader.warp() == warp && reader.lane() == lane;
+      const unsigned other = itself ? cell.reader_instr[k] >> kSecondLane : reader.lane();
+      *conflict = {lane, reader.warp(), other, cell.reader_instr[k] & ((1u << kSecondLane) - 1), false};
+      race = true;
     }
     cell.writer = me;
     cell.writer_instr = instr;

@@ -54,10 +54,16 @@ class WarpClocks {
 
   // All lanes that live are in step, and what follows is a new epoch.
   void warp_barrier(const Warp& warp, LaneMask lanes);
+  // Once the epochs of a warp are used up, everything counts as ordered.
   void advance(unsigned warp) {
-    if (clocks_[warp][warp] < kMaxEpoch) ++clocks_[warp][warp];
+    if (clocks_[warp][warp] < kMaxEpoch) {
+      ++clocks_[warp][warp];
+    } else {
+      exhausted_ = true;
+    }
   }
   bool ordered(Who before, unsigned warp, unsigned lane) const {
+    if (exhausted_) return true;
     if (before.warp() != warp) return clocks_[warp][before.warp()] >= before.epoch();
     if ((before.lane() == lane && !before.several()) || before.epoch() < in_step_[warp]) return true;
     return !pairs_[warp].empty() && !before.several() &&
@@ -65,6 +71,7 @@ class WarpClocks {
   }
 
  private:
+  bool exhausted_ = false;
   std::array<WarpClock, kMaxWarps> clocks_{};
   std::array<std::uint32_t, kMaxWarps> in_step_{};  // accesses of earlier epochs are known to the whole warp
   std::array<std::vector<std::uint32_t>, kMaxWarps> pairs_;  // [lane][other]: … to this lane, of the other
@@ -78,13 +85,15 @@ class SharedRaces {
   WarpClocks& clocks() { return clocks_; }
 
   struct Conflict {
-    Who other;
-    std::uint32_t instr = 0;
+    unsigned lane = 0;  // of this access
+    unsigned other_warp = 0, other_lane = 0;
+    std::uint32_t other_instr = 0;
     bool other_wrote = false;
   };
-  // False: no race. Otherwise the access that this one races with. several: other lanes read the same bytes.
-  bool read(unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes, bool strong,
-            bool several, std::uint32_t instr, Conflict* conflict);
+  // False: no race. Otherwise the access that this one races with. second: another lane that reads the same
+  // bytes in this instruction, `lane` itself when there is none.
+  bool read(unsigned warp, unsigned lane, unsigned second, std::uint32_t offset, std::uint32_t bytes,
+            bool strong, std::uint32_t instr, Conflict* conflict);
   bool write(unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes, bool strong,
              std::uint32_t instr, Conflict* conflict);
 
@@ -93,7 +102,7 @@ class SharedRaces {
     Who writer;
     std::uint32_t writer_instr = 0;
     Who readers[2];
-    std::uint32_t reader_instr[2] = {0, 0};
+    std::uint32_t reader_instr[2] = {0, 0};  // bits 27 and up: a second lane, where Who::several
   };
   std::vector<Cell> cells_;
   bool used_ = false;

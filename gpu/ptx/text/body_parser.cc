@@ -232,7 +232,6 @@ bool BodyParser::registers() {
     const std::string_view name = cursor_.token().text;
     cursor_.advance();
     if (cursor_.accept('<')) {
-      Literal count;
       if (cursor_.token().kind != TokenKind::kNumber) return cursor_.fail("expected a number");
       const auto literal = literal_from(cursor_.token().text);
       if (!literal || literal->value < 0) return cursor_.fail("malformed number of registers");
