@@ -28,6 +28,27 @@ TEST(OutOfBounds, OneThreadTooMany) {
   expect_clean(run(guarded_store("gt", 51)));
 }
 
+TEST(OutOfBounds, PlacesHaveThreeDimensions) {
+  const auto make = [](const char* last) {
+    return Trial{
+        kernel(".param .u64 out",
+               std::string("ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.z; mov.u32 %r2, %ctaid.z; mov.u32 "
+                           "%r3, %tid.y; mov.u32 %r4, %ctaid.y; mov.u32 %r5, %tid.x; mov.u32 %r6, %ctaid.x;\n"
+                           "mad.lo.u32 %r7, %r2, 10, %r1; mad.lo.u32 %r7, %r7, 10, %r4; mad.lo.u32 %r7, %r7, "
+                           "10, %r3; mad.lo.u32 %r7, %r7, 10, %r6; mad.lo.u32 %r7, %r7, 10, %r5;\n"
+                           "mov.u32 %r8, 0; setp.eq.u32 %p1, %r7, ") +
+                   last +
+                   ";\n@%p1 mov.u32 %r8, 4;\ncvt.u64.u32 %rd2, %r8; add.u64 %rd1, %rd1, %rd2;\nld.global.u32 "
+                   "%r9, [%rd1];  // HERE\nret;"),
+        {zeroed("out", 4)},
+        {2, 3, 4},
+        {4, 3, 5}};
+  };
+  const Trial trial = make("342213");  // block z, thread z, block y, thread y, block x, thread x
+  expect_finding(trial, run(trial), Check::kOutOfBounds, "HERE", Dim3{1, 2, 3}, Dim3{3, 2, 4});
+  expect_clean(run(make("342219")));
+}
+
 // One thread, an address relative to the buffer, an access.
 Trial single(const std::string& offset, const std::string& access, std::uint64_t bytes = 24) {
   return {kernel(".param .u64 buffer",

@@ -130,6 +130,35 @@ TEST(SharedRace, LanesOfOneWarp) {
   expect_clean(run(make("bar.warp.sync 0xffffffff;\n")));
 }
 
+// A cell handed from lane 0 to all and taken again: both directions need a warp barrier.
+TEST(SharedRace, BroadcastCellOfAWarp) {
+  const auto make = [](const char* first, const char* second) {
+    return in_shared(
+        std::string(
+            "mov.u32 %r10, 0; setp.eq.u32 %p1, %r1, 0;\nLOOP:\n@%p1 st.shared.u32 [%r2], %r10;  // GIVE\n") +
+            first + "ld.shared.u32 %r11, [%r2];  // TAKE\n" + second +
+            "add.u32 %r10, %r10, 1; setp.lt.u32 %p2, %r10, 3; @%p2 bra LOOP;\nst.global.u32 [%rd3], %r11;",
+        32);
+  };
+  expect_clean(run(make("bar.warp.sync -1;\n", "bar.warp.sync -1;\n")));
+  const Trial no_first = make("", "bar.warp.sync -1;\n"), no_second = make("bar.warp.sync -1;\n", "");
+  expect_race(no_first, run(no_first), Check::kSharedRace, "GIVE", "TAKE");
+  expect_race(no_second, run(no_second), Check::kSharedRace, "GIVE", "TAKE");
+}
+
+// `.pragma "used_bytes_mask"` says which bytes of a vector load the program uses; only they can race.
+TEST(SharedRace, UsedBytesMask) {
+  const auto make = [](const char* pragma) {
+    return in_shared(std::string("setp.ge.u32 %p1, %r1, 32;\n@%p1 bra OTHER;\n") + pragma +
+                         "ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r2];  // WIDE\nbra "
+                         "JOIN;\nOTHER:\nst.shared.u32 [%r2+12], 1;  // LAST\nJOIN:",
+                     64);
+  };
+  const Trial trial = make("");
+  expect_race(trial, run(trial), Check::kSharedRace, "WIDE", "LAST");
+  expect_clean(run(make(".pragma \"used_bytes_mask 4095\";\n")));
+}
+
 TEST(SharedRace, TwoLanesOfOneStore) {
   const auto make = [](const char* divisor) {
     return in_shared(std::string("div.u32 %r10, %r1, ") + divisor +
@@ -249,6 +278,19 @@ TEST(GlobalRace, WarpsOfOneBlock) {
   const Trial trial = make("");
   expect_race(trial, run(trial), Check::kGlobalRace, "WRITE", "READ");
   expect_clean(run(make("bar.sync 0;\n")));
+}
+
+TEST(GlobalRace, LanesOfOneWarp) {
+  const auto make = [](const char* order) {
+    return in_global(
+        std::string("st.global.u32 [%rd3], %r1;  // WRITE\n") + order +
+            "xor.b32 %r5, %r1, 1;\nmul.wide.u32 %rd6, %r5, 4;\nadd.u64 %rd7, %rd1, %rd6;\nld.global.u32 %r6, "
+            "[%rd7];  // READ\nadd.u64 %rd8, %rd3, 1024;\nst.global.u32 [%rd8], %r6;",
+        1, 32);
+  };
+  const Trial trial = make("");
+  expect_race(trial, run(trial), Check::kGlobalRace, "WRITE", "READ");
+  expect_clean(run(make("bar.warp.sync -1;\n")));
 }
 
 // The usual hand-over between blocks: data, fence, flag; spin on the flag, fence, data.

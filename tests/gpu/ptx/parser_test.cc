@@ -192,6 +192,17 @@ TEST(Parser, CommentsAndManyStatementsOnALine) {
             (Words{15, 8}));
 }
 
+TEST(Parser, LineEndsTabsAndNonAsciiComments) {
+  std::string text =
+      kernel(".param .u64 out",
+             "ld.param.u64\t%rd1 ,\t[ out ];\n// \xc3\xa9\xe2\x82\xac {\nst.global.u32\t[%rd1],\t9 ;\nret;");
+  std::string windows;
+  for (const char c : text) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  while (windows.back() == '\n' || windows.back() == '\r') windows.pop_back();
+  EXPECT_EQ(words_of(windows, 1), (Words{9}));
+  EXPECT_EQ(words_of(text + "// no newline at the end", 1), (Words{9}));
+}
+
 TEST(Parser, LocFilesAndSections) {
   EXPECT_EQ(words_of(module_header() + ".file\t1 \"/a b/k.cu\"\n.file 2 \"x.h\", 1700000000, 1234\n" +
                          entry("kernel", ".param .u64 out", R"(
@@ -352,6 +363,34 @@ TEST(ParserErrors, UnsupportedInstructionsAreNamedAndRefused) {
   EXPECT_EQ(report.error->line, line_of(text, "HERE"));
   EXPECT_FALSE(report.completed);
   EXPECT_EQ(read_all<std::uint32_t>(memory, out, 1)[0], 0u) << "a thread ran";
+}
+
+// Tensor-core and asynchronous instructions are named in the entry that has them; other entries run.
+TEST(ParserErrors, OneUnsupportedEntryDoesNotSpoilTheModule) {
+  for (const char* instruction : {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f1, %f2, %f3, %f4}, "
+                                  "{%r1, %r2, %r3, %r4}, {%r5, %r6}, {%f1, %f2, %f3, %f4};",
+                                  "wgmma.fence.sync.aligned;", "cp.async.bulk.commit_group;",
+                                  "mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], %r2, 0x989680;",
+                                  "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::"
+                                  "bytes [%r1], [%rd1, {%r2, %r3}], [%r4];"}) {
+    const std::string text =
+        module_header() +
+        entry("good", ".param .u64 out", "ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 8;\nret;") +
+        entry("bad", ".param .u64 out", std::string(instruction) + "  // HERE\nret;");
+    const Module module = parse_valid(text);
+    ASSERT_EQ(module.entries().size(), 2u);
+    EXPECT_TRUE(module.entries()[0].unsupported.empty());
+    Memory memory;
+    const std::uint64_t out = memory.add_output("out", 4);
+    expect_clean(run(module, memory, {1, 1, 1}, {1, 1, 1}, Arguments().u64(out), {}, 0, "good"));
+    if (module.entries()[1].unsupported.empty()) continue;  // supported by now
+    EXPECT_EQ(module.entries()[1].unsupported[0].line, line_of(text, "HERE"));
+    const LaunchReport report =
+        run(module, memory, {1, 1, 1}, {32, 1, 1}, Arguments().u64(out), {}, 0, "bad");
+    ASSERT_TRUE(report.error.has_value()) << instruction;
+    EXPECT_EQ(report.error->line, line_of(text, "HERE"));
+    EXPECT_NE(report.error->instruction.find(std::string(instruction).substr(0, 5)), std::string::npos);
+  }
 }
 
 // A modifier that is not understood must not be dropped: the result would be another instruction's.

@@ -42,6 +42,30 @@ TEST(Poison, SharedLocalRegistersAndOutputs) {
     }
 }
 
+// Registers are poison even where their storage served other values before.
+TEST(Poison, RegistersAfterOthersHaveDied) {
+  std::string body =
+      "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2; "
+      "mov.u32 %r2, 0;\n";
+  for (int i = 10; i < 30; ++i)
+    body += "mad.lo.u32 %r" + std::to_string(i) + ", %r1, %r1, " + std::to_string(i) + ";\n";
+  for (int i = 10; i < 30; ++i) body += "xor.b32 %r2, %r2, %r" + std::to_string(i) + ";\n";
+  body += "and.b32 %r2, %r2, 0; setp.lt.u32 %p1, %r1, 20;\n";
+  for (int i = 40; i < 60; ++i) body += "@%p1 mov.u32 %r" + std::to_string(i) + ", 1;\n";
+  for (int i = 40; i < 60; ++i) body += "add.u32 %r2, %r2, %r" + std::to_string(i) + ";\n";
+  const Module module = parse_valid(kernel(".param .u64 out", body + "st.global.u32 [%rd1], %r2;\nret;"));
+  for (const std::uint8_t poison : {0xff, 0x00, 0x31}) {
+    Memory memory;
+    const std::uint64_t out = memory.add_output("out", 128);
+    Options options;
+    options.poison = std::byte{poison};
+    ASSERT_TRUE(run(module, memory, {1, 1, 1}, {32, 1, 1}, Arguments().u64(out), options).completed);
+    const auto values = read_all<std::uint32_t>(memory, out, 32);
+    for (std::uint32_t i = 0; i < 32; ++i)
+      EXPECT_EQ(values[i], i < 20 ? 20u : 20u * (poison * 0x01010101u)) << i;
+  }
+}
+
 TEST(Poison, DynamicSharedToo) {
   const Module module = parse_valid(
       module_header() + ".extern .shared .align 16 .b8 tail[];\n" +

@@ -2,6 +2,7 @@
 // the default schedule, not by a lucky order.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tests/gpu/ptx/check_support.h"
@@ -131,6 +132,29 @@ TEST(Schedule, FloatAtomicsFollowTheSchedule) {
   }
   EXPECT_GT(different.size(), 1u);  // the seed does permute blocks
   EXPECT_EQ(sum({}, 1), sum({}, 4));
+}
+
+// The seed permutes the warps of a block too, and every order is a legal one.
+TEST(Schedule, SeedsPermuteWarps) {
+  const Module module =
+      parse_valid(kernel(".param .u64 ticket, .param .u64 out",
+                         "mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 31; setp.ne.u32 %p1, %r2, 0; @%p1 "
+                         "ret;\nld.param.u64 %rd1, [ticket]; atom.global.add.u32 %r3, [%rd1], 1;\n"
+                         "ld.param.u64 %rd2, [out]; shr.u32 %r4, %r1, 5; mul.wide.u32 %rd3, %r4, 4; add.u64 "
+                         "%rd2, %rd2, %rd3; st.global.u32 [%rd2], %r3;\nret;"));
+  std::set<std::vector<std::uint32_t>> orders;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Memory memory;
+    const std::uint64_t ticket = memory.add_zeroed("ticket", 4), out = memory.add_output("out", 32);
+    Options options;
+    options.schedule = seed;
+    expect_clean(run(module, memory, {1, 1, 1}, {256, 1, 1}, Arguments().u64(ticket).u64(out), options));
+    auto order = read_all<std::uint32_t>(memory, out, 8);
+    orders.insert(order);
+    std::sort(order.begin(), order.end());
+    EXPECT_EQ(order, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  }
+  EXPECT_GT(orders.size(), 3u);
 }
 
 TEST(Counters, CountInstructionsBytesAndConflicts) {

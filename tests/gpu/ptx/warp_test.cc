@@ -56,6 +56,43 @@ TEST(Shuffle, HalfAWarp) {
       rows, [](const Row& r) -> std::vector<Want> { return {r[1] ? r[0] ^ 1 : 99}; });
 }
 
+// Each half of a warp shuffles, votes and meets at a warp barrier among itself, in a branch of its own and a
+// different number of times.
+TEST(Shuffle, DivergentHalvesWithMasksOfTheirOwn) {
+  std::vector<Row> rows;
+  for (Bits i = 0; i < kLanes; ++i) rows.push_back({i + 1});
+  expect_model({R"({
+.reg .pred p, q; .reg .b32 t, mask, n;
+mov.u32 t, %laneid; setp.lt.u32 p, t, 16; mov.u32 %d, %a; mov.u32 n, 0;
+@p bra LOW;
+mov.u32 mask, 0xffff0000;
+UP:
+shfl.sync.idx.b32 t, %d, 31, 31, mask; add.u32 %d, %d, t; add.u32 n, n, 1; bar.warp.sync mask;
+setp.lt.u32 q, n, 3; @q bra UP;
+bra JOIN;
+LOW:
+mov.u32 mask, 0x0000ffff;
+DOWN:
+shfl.sync.bfly.b32 t, %d, 8, 31, mask; add.u32 %d, %d, t; add.u32 n, n, 1;
+setp.eq.u32 q, n, 5; vote.sync.all.pred q, q, mask; @!q bra DOWN;
+JOIN:
+shfl.sync.bfly.b32 %q, %d, 16, 31, -1;
+})",
+                {"u32"},
+                {"u32", "u32"}},
+               rows, [](const Row& r) -> std::vector<Want> {
+                 const auto one = [](Bits lane) -> Bits {
+                   if (lane < 16)
+                     return (lane + 1 + (lane ^ 8) + 1) << 4;  // the pair sums once, then doubles four times
+                   Bits own = lane + 1, last = 32;
+                   for (int i = 0; i < 3; ++i) own += last, last += last;
+                   return lane == 31 ? 256 : own;
+                 };
+                 const Bits lane = r[0] - 1;
+                 return {one(lane), one(lane ^ 16)};
+               });
+}
+
 TEST(Vote, AllAnyUniBallot) {
   for (const Bits pattern :
        {Bits{0}, Bits{0xffffffff}, Bits{0x00010000}, Bits{0x7fffffff}, Bits{0xa5a5a5a5}}) {
