@@ -17,6 +17,7 @@ Result<Plan> plan(const GroupedContiguousInputs& inputs, const MutableTensorView
                         {{"m_indices", inputs.m_indices, {1}, {Dtype::kI32}}},
                         output};
   if (Status error = check_ranks_dtypes_width(call)) return *error;
+  if (Status error = check_weight_shapes(inputs.weights, inputs.latent_tokens.dim(1))) return *error;
   const TensorView& packed = inputs.weights.packed_weights;
   Plan plan;
   plan.dims = {inputs.latent_tokens.dim(0), packed.dim(0), inputs.latent_tokens.dim(1), packed.dim(1)};

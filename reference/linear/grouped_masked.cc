@@ -47,6 +47,7 @@ Result<Plan> plan(const GroupedMaskedInputs& inputs, const MutableTensorView* ou
   if (Status error = check_ranks_dtypes_width(call)) return *error;
   const Result<GroupedMaskedDims> sizes = dims_of(inputs);
   if (!sizes.ok()) return sizes.error();
+  if (Status error = check_weight_shapes(inputs.weights, sizes->in)) return *error;
   Plan plan;
   plan.dims = sizes.value();
   const GroupedMaskedDims& dims = plan.dims;

@@ -87,6 +87,7 @@ Result<Plan> plan(const IndexedInputs& inputs, const MutableTensorView* output) 
                          {"num_tokens_padded", inputs.num_tokens_padded, {0, 1}, {Dtype::kI32}}},
                         output};
   if (Status error = check_ranks_dtypes_width(call)) return *error;
+  if (Status error = check_weight_shapes(inputs.weights, inputs.latent_tokens.dim(1))) return *error;
   const RowDims dims = dims_of(inputs);
   if (inputs.num_tokens_padded.rank() == 1) {
     if (Status error = check_shape("num_tokens_padded", inputs.num_tokens_padded, "[1]", {1})) return *error;

@@ -49,7 +49,7 @@ struct RowCall {
   const MutableTensorView* output = nullptr;  // null: there is none yet
 };
 std::vector<Field> fields_of(const RowCall& call);
-Status check_ranks_dtypes_width(const RowCall& call);  // VAL-1, VAL-2, VAL-3, VAL-4 of the weights
+Status check_ranks_dtypes_width(const RowCall& call);  // VAL-1, VAL-2, VAL-3
 // VAL-4 to VAL-9 for the output, VAL-6 and VAL-9 for the inputs. shapes: what the output may be, by letters.
 struct NamedShape {
   std::string_view letters;

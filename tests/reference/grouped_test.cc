@@ -193,6 +193,12 @@ TEST(GroupedMasked, Refusals) {
               in.latent_tokens.shape = {2, 3, 32};
             }),
             "latent_tokens: value [2,3,32]: VAL-4: the shape is [E,max_m,I] = [3,3,32]");
+  EXPECT_EQ(refusal([](Masked&, In& in) {
+              in.weights.scales.shape = {3, 2, 2};
+              in.latent_tokens.shape = {5, 32};
+            }).substr(0, 13),
+            "latent_tokens")
+      << "fields in their order";
   EXPECT_EQ(refusal([](Masked&, In& in) { in.latent_tokens.shape = {32}; }),
             "latent_tokens: value rank 1: VAL-1: the rank is 2 or 3");
   EXPECT_EQ(refusal([](Masked&, In& in) { in.masked_m.shape = {2}; }),

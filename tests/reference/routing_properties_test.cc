@@ -1,6 +1,7 @@
 // What must not change a bit: the contract under which a row is computed, block_m, tails, hints, order, and
 // how experts are split over ranks.
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <algorithm>
 
@@ -103,6 +104,17 @@ TEST(RoutingProperties, GroupedMaskedHasTheSameRows) {
       }
     }
   });
+}
+
+TEST(RoutingProperties, AnyNumberOfThreads) {
+  const Layer layer = drawn_layer(WeightFormat::kInt4, 8, 3, 96, 90, 5);
+  const AlignedRoutes aligned = align_blocks(drawn_routes(8, 3, 3, 5), 3, 8);
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const auto one = bytes_of(indexed(indexed_inputs(layer, aligned))->output);
+  omp_set_num_threads(7);
+  EXPECT_EQ(bytes_of(indexed(indexed_inputs(layer, aligned))->output), one);
+  omp_set_num_threads(threads);
 }
 
 // Each rank has a slice of the experts and the routes in its local ids. Every route is written by one rank.
