@@ -76,9 +76,9 @@ template <Approximate kOp>
 void decode_approximate(Decoder& decoder, const Statement& s, Modifiers& m) {
   const Type type = m.take_type();
   const FloatMode mode = take_mode(m);
-  m.take("approx");
+  const bool approximate = m.take("approx");
   if (!decoder.expect_operands(2)) return;
-  if (mode.sat || mode.relu || type != Type::kF32)
+  if (!approximate || mode.sat || mode.relu || type != Type::kF32)
     return decoder.unsupported("unsupported form of the instruction");
   decoder.approximate();
   const Ref a = decoder.source(s.operands[1], type);

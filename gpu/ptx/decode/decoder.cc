@@ -13,31 +13,34 @@ namespace {
 constexpr std::size_t kMaxUnsupported = 64;
 constexpr std::uint64_t kMaxLocalBytes = 512u << 10;
 constexpr std::uint64_t kMaxStatements = 1u << 22;
-constexpr std::size_t kMaxConstants = std::size_t{1} << 28;
+constexpr std::size_t kMaxConstants = std::size_t{1} << 26;
 constexpr int kMaxCallDepth = 32;
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
   return (value + align - 1) / align * align;
 }
 
-// Module variables and functions that a body names.
-void collect(const ModuleSyntax& module, const FunctionSyntax& function, std::vector<bool>* functions,
-             std::vector<bool>* variables) {
+// Module variables that the entry and what it calls name, and those device functions.
+void collect(const ModuleSyntax& module, const ModuleLayout& layout, const FunctionSyntax& entry,
+             std::vector<bool>* functions, std::vector<bool>* variables) {
   const auto visit = [&](const auto& self, const Operand& operand) -> void {
     if (operand.kind == OperandKind::kVariable && operand.index >= kModuleVariables) {
       (*variables)[operand.index - kModuleVariables] = true;
     }
     for (const Operand& item : operand.items) self(self, item);
   };
-  for (const Statement& statement : function.statements) {
-    for (const Operand& operand : statement.operands) {
-      visit(visit, operand);
-      if (statement.base != "call" || operand.kind != OperandKind::kName) continue;
-      for (std::size_t i = 0; i < module.functions.size(); ++i) {
-        if (module.functions[i].name != operand.text || (*functions)[i] || !module.functions[i].defined)
-          continue;
-        (*functions)[i] = true;
-        collect(module, module.functions[i], functions, variables);
+  std::vector<const FunctionSyntax*> open{&entry};
+  while (!open.empty()) {
+    const FunctionSyntax& function = *open.back();
+    open.pop_back();
+    for (const Statement& statement : function.statements) {
+      for (const Operand& operand : statement.operands) {
+        visit(visit, operand);
+        if (statement.base != "call" || operand.kind != OperandKind::kName) continue;
+        const auto callee = layout.functions.find(operand.text);
+        if (callee == layout.functions.end() || (*functions)[callee->second]) continue;
+        (*functions)[callee->second] = true;
+        open.push_back(&module.functions[callee->second]);
       }
     }
   }
@@ -125,7 +128,7 @@ void Decoder::approximate() {
 
 void Decoder::lay_out_shared() {
   std::vector<bool> functions(module_.functions.size()), variables(module_.variables.size());
-  collect(module_, entry_, &functions, &variables);
+  collect(module_, layout_, entry_, &functions, &variables);
   std::uint64_t at = kSharedBase;
   const auto place = [&](const Variable& variable) {
     if (variable.space != Space::kShared || variable.dynamic) return;
@@ -221,11 +224,8 @@ void Decoder::decode_body() {
   };
   for (std::uint32_t i = 0; i < function.statements.size(); ++i) {
     bind_labels(i);
-    if (statements_left_-- == 0) {
-      unsupported("function too large once its calls are expanded");
-      statements_left_ = 0;
-      return;
-    }
+    if (statements_left_ == 0) return unsupported("function too large once its calls are expanded");
+    --statements_left_;
     decode_statement(function.statements[i]);
   }
   bind_labels(kNoIndex);
@@ -322,7 +322,7 @@ Ref Decoder::constant(std::uint64_t value, unsigned bytes) {
   if (bytes < 8) value &= (std::uint64_t{1} << (8 * bytes)) - 1;
   const auto [found, made] = constants_.try_emplace({value, bytes}, 0);
   if (made) {
-    if (function_.constants.size() > kMaxConstants) unsupported("more than 256 MiB of constants");
+    if (function_.constants.size() > kMaxConstants) unsupported("more than 64 MiB of constants");
     const std::size_t at = failed_ ? 0 : align_up(function_.constants.size(), 64);
     if (failed_) return {kConstant, false};
     found->second = static_cast<std::uint32_t>(at);
@@ -511,16 +511,19 @@ void Decoder::call(const Statement& statement) {
     roles().flow = Roles::Flow::kStop;
     return;
   }
-  for (const FunctionSyntax& callee : module_.functions) {
-    if (callee.name != name->text || !callee.defined || callee.entry) continue;
+  if (const auto callee = layout_.functions.find(name->text); callee != layout_.functions.end()) {
     if (depth_ >= kMaxCallDepth) return unsupported("calls nested more than 32 deep, or a recursion");
-    return expand(callee, results, arguments);
+    return expand(module_.functions[callee->second], results, arguments);
   }
   unsupported("call of " + std::string(name->text) + ", which this module does not define");
 }
 
 void Decoder::expand(const FunctionSyntax& callee, const Operand* results, const Operand* arguments) {
   if (statement_->guard != kNoIndex) return unsupported("call under a guard");
+  // What a body declares is laid out anew at each call.
+  const std::uint64_t cost = (callee.registers.size() + callee.variables.size() + callee.labels.size()) / 16;
+  if (cost >= statements_left_) return unsupported("function too large once its calls are expanded");
+  statements_left_ -= cost;
   Expansion inner;
   inner.function = &callee;
   lay_out(&inner);

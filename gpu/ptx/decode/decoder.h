@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -63,7 +64,8 @@ struct Expansion {
 };
 
 struct ModuleLayout {
-  std::vector<std::uint64_t> variable_offsets;  // of module variables, in their spaces
+  std::vector<std::uint64_t> variable_offsets;                    // of module variables, in their spaces
+  std::unordered_map<std::string_view, std::uint32_t> functions;  // device functions with a body
 };
 
 class Decoder {

@@ -86,9 +86,12 @@ std::vector<Block> find_blocks(const Function& function) {
   return blocks;
 }
 
-void solve(std::vector<Block>& blocks) {
+// False: not settled after as many passes as code that a compiler made never needs.
+bool solve(std::vector<Block>& blocks) {
+  constexpr int kMaxPasses = 100;
   bool changed = true;
-  while (changed) {
+  for (int pass = 0; changed; ++pass) {
+    if (pass == kMaxPasses) return false;
     changed = false;
     for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
       for (std::size_t w = 0; w < block->in.size(); ++w) {
@@ -100,6 +103,7 @@ void solve(std::vector<Block>& blocks) {
       }
     }
   }
+  return true;
 }
 
 // Where each register must keep its place, in instruction numbers; entry-live registers are returned.
@@ -123,16 +127,16 @@ std::vector<std::uint32_t> find_intervals(const Function& function, std::vector<
       });
     }
   }
-  constexpr std::uint64_t kMaxBits = std::uint64_t{1} << 32;
+  constexpr std::uint64_t kMaxBits = std::uint64_t{1} << 31;
   const std::size_t words = (crossing.size() + 63) / 64;
-  if (words * 64 * blocks.size() * 3 > kMaxBits) {
-    // Too large to solve: every crossing register lives everywhere.
+  const auto everywhere = [&] {
     for (const std::uint32_t reg : crossing) {
       (*intervals)[reg].cover(0);
       (*intervals)[reg].cover(static_cast<std::uint32_t>(function.code.size()));
     }
     return crossing;
-  }
+  };
+  if (words * 64 * blocks.size() * 3 > kMaxBits) return everywhere();
   for (Block& block : blocks) {
     block.use.assign(words, 0);
     block.kill.assign(words, 0);
@@ -147,7 +151,7 @@ std::vector<std::uint32_t> find_intervals(const Function& function, std::vector<
       });
     }
   }
-  solve(blocks);
+  if (!solve(blocks)) return everywhere();
   std::vector<std::uint32_t> at_entry;
   for (std::uint32_t n = 0; n < crossing.size(); ++n) {
     Interval& interval = (*intervals)[crossing[n]];
@@ -176,7 +180,8 @@ bool place_registers(const std::vector<VirtualRegister>& registers, Function* fu
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return std::pair(intervals[a].first, a) < std::pair(intervals[b].first, b);
   });
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 26;
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 22;
+  constexpr std::uint32_t kMaxPredicates = 1u << 16;
   std::vector<std::uint32_t> place(count, 0);
   std::vector<std::uint32_t> free_places[17];
   using Busy = std::pair<std::uint32_t, std::uint32_t>;  // last use, register
@@ -209,6 +214,7 @@ bool place_registers(const std::vector<VirtualRegister>& registers, Function* fu
   for (std::uint32_t r = 0; r < count; ++r) {
     if (registers[r].bytes == 0) place[r] = predicates++;
   }
+  if (predicates > kMaxPredicates) return false;
   function->predicates = predicates;
 
   const auto rewrite = [&](std::uint32_t* value) {

@@ -69,6 +69,10 @@ bool build(std::string_view text, std::string name, Program* program, Error* err
   }
   ModuleLayout layout;
   lay_out(syntax, &layout, program);
+  for (std::uint32_t i = 0; i < syntax.functions.size(); ++i) {
+    if (syntax.functions[i].defined && !syntax.functions[i].entry)
+      layout.functions[syntax.functions[i].name] = i;
+  }
   if (program->constants.bytes > (1u << 26) || program->globals.bytes > (std::uint64_t{1} << 31)) {
     return fail(error, "the module's variables are larger than 64 MiB (const) or 2 GiB (global)");
   }
@@ -81,7 +85,8 @@ bool build(std::string_view text, std::string name, Program* program, Error* err
     Decoder decoder(syntax, layout, function, &decoded);
     decoder.run();
     if (decoded.info.unsupported.empty() && !place_registers(decoder.registers(), &decoded)) {
-      decoded.info.unsupported.push_back({function.line, "", "more than 64 MiB of registers a warp"});
+      decoded.info.unsupported.push_back(
+          {function.line, "", "more than 4 MiB of registers a warp, or 65536 predicates"});
     }
     if (!decoded.info.unsupported.empty()) {
       // Nothing of it will run.

@@ -132,11 +132,12 @@ class ModuleParser {
     cursor_.advance();
     BodyParser body(text_, cursor_, names_, &function);
     if (!body.run()) return false;
+    if (module_.functions.size() >= kMaxFunctions) return cursor_.fail("too many functions");
     module_.functions.push_back(std::move(function));
     return true;
   }
 
-  static constexpr std::size_t kMaxVariables = 1u << 20;
+  static constexpr std::size_t kMaxVariables = 1u << 16, kMaxFunctions = 1u << 14;
 
   std::string_view text_;
   Cursor cursor_;
