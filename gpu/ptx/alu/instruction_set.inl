@@ -22,6 +22,8 @@ namespace {
 
 #include "gpu/ptx/alu/integer.inl"
 
+#include "gpu/ptx/alu/integer_handlers.inl"
+
 #include "gpu/ptx/alu/float.inl"
 
 #include "gpu/ptx/alu/half.inl"

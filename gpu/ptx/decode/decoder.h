@@ -162,6 +162,7 @@ std::vector<DecoderEntry> compare_decoders();
 std::vector<DecoderEntry> convert_decoders();
 std::vector<DecoderEntry> move_decoders();
 std::vector<DecoderEntry> memory_decoders();
+std::vector<DecoderEntry> atomic_decoders();
 std::vector<DecoderEntry> control_decoders();
 std::vector<DecoderEntry> warp_decoders();
 

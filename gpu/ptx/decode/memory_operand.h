@@ -1,0 +1,31 @@
+// What loads, stores and atomic operations have in common.
+#pragma once
+
+#include <vector>
+
+#include "gpu/ptx/decode/decoder.h"
+
+namespace moe4::ptx {
+
+struct Ordering {
+  Order order = Order::kWeak;
+  bool given = false;
+  bool wide = true;  // .gpu and .sys; blocks are clusters of their own
+};
+
+void take_hints(Modifiers& m);  // those that change no value
+Space take_space(Modifiers& m);
+Ordering take_order(Modifiers& m);
+unsigned take_vector(Modifiers& m);
+
+// The address operand: register in *a, the rest in *op. False: noted as unsupported.
+bool read_address(Decoder& decoder, const Operand& operand, MemoryOp* op, Ref* a);
+
+bool reaches_other_blocks(const MemoryOp& op);
+void note_store(Decoder& decoder, const MemoryOp& op);
+std::uint32_t add_op(Decoder& decoder, const MemoryOp& op);
+
+// The values of an access: one operand, or the items of a vector.
+std::vector<const Operand*> value_operands(const Operand& operand);
+
+}  // namespace moe4::ptx
