@@ -49,8 +49,12 @@ ExitCode fuzz(const Options& options) {
   fmt::print("{}: {} cases drawn with seed {}, {} judged runs of {} subjects, {} failures, {:.1f} s\n",
              report.failures.empty() ? (report.runs == 0 ? "NOTHING RAN" : "PASSED") : "FAILED", report.cases,
              options.seed, report.runs, subjects->size(), report.failures.size(), report.seconds);
-  if (report.unusable > 0)
+  if (report.unusable > 0) {
     fmt::print("{} drawn cases could not be generated and count for nothing\n", report.unusable);
+  }
+  if (report.weak > 0) {
+    fmt::print("{} more runs say little (MISTRUSTED or NOT_EXACT) and count for nothing\n", report.weak);
+  }
   return more_urgent(code, report.exit_code());
 }
 

@@ -1,4 +1,4 @@
-// What `moe4` returns to its caller, and how a status becomes an exit code (VER-14; docs/cli.md).
+// What `moe4` returns to its caller, and how a status becomes an exit code (VER-14, docs/cli.md).
 #pragma once
 
 #include "oracle/judge/verdict.h"

@@ -50,8 +50,11 @@ FuzzReport run_fuzz(std::span<Subject* const> subjects, const FuzzOptions& optio
       if (subject->declaration().refuses(*line)) continue;
       if (options.progress) options.progress(report.cases, *line, subject->declaration().name);
       CaseResult result = evaluate(*subject, *line, *data);
-      report.runs += result.verdict.status != VerdictStatus::kUnsupported;
-      if (!is_red(result.verdict.status)) continue;
+      const VerdictStatus status = result.verdict.status;
+      const bool weak = exit_code_of(status) == ExitCode::kUnmet;
+      report.weak += weak;
+      report.runs += status == VerdictStatus::kPassed || (is_red(status) && !weak);
+      if (weak || !is_red(status)) continue;
       failed.push_back(subject);
       report.failures.push_back(shrink_failure(*subject, std::move(result), options.shrink));
       if (options.found) options.found(report.failures.back());

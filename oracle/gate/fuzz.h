@@ -31,7 +31,8 @@ struct FuzzOptions {
 struct FuzzReport {
   std::int64_t cases = 0;     // drawn
   std::int64_t unusable = 0;  // of these, could not be generated
-  std::int64_t runs = 0;      // judged
+  std::int64_t weak = 0;  // runs that say little either way: MISTRUSTED or NOT_EXACT, a matter of the case
+  std::int64_t runs = 0;  // all others: passed or failed
   std::vector<FuzzFailure> failures;
   double seconds = 0;
 

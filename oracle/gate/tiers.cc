@@ -18,9 +18,9 @@ Floors floors(std::int64_t pairs) {
 
 const std::vector<Tier>& tiers() {
   static const std::vector<Tier> kTiers = {
-      {"smoke", kSmokeList, "every fill and routing at small shapes, before every commit", floors(1024)},
-      {"ci", kCiList, "more shapes and seeds, for every change that is merged", floors(2048)},
-      {"nightly", kNightlyList, "large shapes and all pairs", floors(3072)},
+      {"smoke", kSmokeList, "every fill and routing at small shapes, before every commit", floors(2560)},
+      {"ci", kCiList, "more shapes and seeds, for every change that is merged", floors(3840)},
+      {"nightly", kNightlyList, "large shapes, many seeds", floors(3840)},
   };
   return kTiers;
 }

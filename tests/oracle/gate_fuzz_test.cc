@@ -23,7 +23,7 @@ TEST(Fuzz, HealthySubjectPasses) {
   const FuzzReport report = fuzz(subject, 40);
   EXPECT_EQ(report.exit_code(), ExitCode::kPassed);
   EXPECT_EQ(report.cases, 40);
-  EXPECT_EQ(report.runs + report.unusable, 40);
+  EXPECT_EQ(report.runs + report.weak + report.unusable, 40);
   EXPECT_LT(report.unusable, 10);
 }
 
@@ -71,6 +71,16 @@ TEST(Fuzz, NothingRanIsUnmet) {
   FakeSubject subject("idle");
   subject.mutable_declaration().tokens_max = 0;
   const FuzzReport report = fuzz(subject, 10);
+  EXPECT_EQ(report.runs, 0);
+  EXPECT_EQ(report.exit_code(), ExitCode::kUnmet);
+}
+
+// Without a profile nothing can be due, so nothing is found and nothing is passed.
+TEST(Fuzz, OnlyWeakRunsAreUnmet) {
+  FakeSubject subject("undeclared");
+  subject.mutable_declaration().profile.clear();
+  const FuzzReport report = fuzz(subject, 10);
+  EXPECT_GT(report.weak, 0);
   EXPECT_EQ(report.runs, 0);
   EXPECT_EQ(report.exit_code(), ExitCode::kUnmet);
 }

@@ -24,7 +24,7 @@ std::vector<std::string> executor_subject_names();
 // The variant of that name. An Error if there is none or if its declaration is not valid.
 //
 // A run lends the inputs, leaves the output unwritten and launches; the device runs it under two patterns of
-// unwritten memory (gpu/device/two_patterns.h). Everything that the device finds is a DeviceFinding.
+// unwritten memory. Everything that the device finds is a DeviceFinding.
 Result<std::unique_ptr<Subject>> make_executor_subject(std::string_view name,
                                                        const ExecutorSettings& settings = {});
 
