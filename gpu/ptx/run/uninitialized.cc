@@ -154,7 +154,11 @@ LaunchReport launch_checked(const Module& module, Memory& memory, const Launch& 
   run_blocks(tracked, serial);
   Finding finding = tracker.finding().value_or(unexplained(tracked, path, watched));
   finding.kernel = tracked.function->info.name;
-  report.findings.insert(report.findings.begin(), std::move(finding));
+  // A race explains more than the stale value that came of it.
+  const bool race = std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& f) {
+    return f.check == Check::kSharedRace || f.check == Check::kGlobalRace;
+  });
+  report.findings.insert(race ? report.findings.end() : report.findings.begin(), std::move(finding));
   return report;
 }
 
