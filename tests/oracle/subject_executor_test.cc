@@ -138,6 +138,51 @@ TEST(ExecutorSubject, BadDeclarationIsRefused) {
   EXPECT_FALSE(make_executor_subject("no_such_variant").ok());
 }
 
+// A registered variant whose PTX has been edited once: what `from` was is `to`.
+SubjectRun run_edited(const std::string& name, const std::string& from, const std::string& to,
+                      Verdict& verdict) {
+  SubjectRun run;
+  for (const gpu::Variant& original : gpu::variants()) {
+    if (original.name != name) continue;
+    std::string ptx(original.ptx);
+    const std::size_t at = ptx.find(from);
+    if (at == std::string::npos) return run;
+    ptx.replace(at, from.size(), to);
+    gpu::Variant edited = original;
+    edited.ptx = ptx;
+    Result<std::unique_ptr<Subject>> subject = make_executor_subject(edited, gpu::make_executor_device(), {});
+    Case line;
+    line.tokens = 5, line.experts = 3, line.top_k = 2, line.in = 288, line.out = 33,
+    line.fill = Fill::kExact24;
+    Result<CaseData> data = generate(line);
+    if (!subject.ok() || !data.ok()) return run;
+    run = (*subject)->run(*data);
+    verdict = judge(*data, (*subject)->declaration(), run);
+  }
+  return run;
+}
+
+bool built_with_nvcc() { return !gpu::variants().empty() && !gpu::variants()[0].ptx.empty(); }
+
+TEST(ExecutorSubject, ADroppedBarrierOfOurTileKernelIsARace) {
+  if (!built_with_nvcc()) GTEST_SKIP() << "the kernels are compiled with nvcc only";
+  Verdict verdict;
+  const SubjectRun run = run_edited("mxfp4_linear_tile_bf16", "bar.sync", "// bar.sync", verdict);
+  EXPECT_EQ(verdict.status, VerdictStatus::kFailed);
+  ASSERT_FALSE(run.findings.empty());
+  EXPECT_EQ(run.findings[0].check, "shared-race");
+  EXPECT_NE(run.findings[0].text.find("mxfp4_linear_tile.cu:"), std::string::npos) << run.findings[0].text;
+}
+
+TEST(ExecutorSubject, ATruncatingConversionOfOurWarpKernelIsWrong) {
+  if (!built_with_nvcc()) GTEST_SKIP() << "the kernels are compiled with nvcc only";
+  Verdict verdict;
+  run_edited("mxfp4_linear_warp_bf16", "cvt.rn.bf16.f32", "cvt.rz.bf16.f32", verdict);
+  EXPECT_EQ(verdict.status, VerdictStatus::kFailed);
+  EXPECT_GT(verdict.mismatched, 0);
+  EXPECT_EQ(verdict.max_ulp, 1);
+}
+
 // In a build without nvcc the same variants are UNSUPPORTED, so that a gate over them is red.
 TEST(ExecutorSubject, EveryRegisteredVariantRunsAndPasses) {
   ASSERT_FALSE(executor_subject_names().empty());
