@@ -83,6 +83,7 @@ class Memory {
   Memory(Memory&&) noexcept;
   Memory& operator=(Memory&&) noexcept;
 
+  // Each returns the buffer's address; 0: larger than 4 TiB, or no room left.
   // Borrows host memory (no copy), fully initialised. The host memory must outlive the Memory.
   std::uint64_t add_input(std::string name, std::span<const std::byte> host);
   // Owned, never written yet: every byte is poison (Options::poison) until the kernel writes it.

@@ -89,7 +89,7 @@ void Block::start(std::uint64_t linear) {
   next_warp_ = 0;
   faulted_ = false;
   random_ = run_.options->schedule ? mix(*run_.options->schedule * 0x9e3779b97f4a7c15u + linear) | 1 : 0;
-  instructions_ = 0;
+  instructions_ = clock_reads_ = 0;
   counters_ = Counters{};
   findings_.clear();
   keys_.clear();

@@ -97,7 +97,8 @@ class Block {
   Counters& counters() { return counters_; }
   bool checks() const { return checks_; }
   SharedRaces& shared_races() { return shared_races_; }
-  std::uint64_t clock() const { return instructions_; }
+  // Time: it passes with instructions and whenever it is read.
+  std::uint64_t read_clock() { return instructions_ + 16 * ++clock_reads_; }
 
   // A finding at instruction `instr`, made by `lane` of `warp`. Those of one check and instruction are
   // counted.
@@ -153,7 +154,7 @@ class Block {
   bool checks_ = false;
   bool faulted_ = false;
   std::uint64_t random_ = 0;
-  std::uint64_t instructions_ = 0;
+  std::uint64_t instructions_ = 0, clock_reads_ = 0;
   Counters counters_;
   SharedRaces shared_races_;
   std::vector<WarpSync> syncs_;                            // a warp

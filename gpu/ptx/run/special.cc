@@ -58,7 +58,7 @@ constexpr std::array<std::pair<std::string_view, Special>, 45> kNames{{
     {"%cluster_nctaid.z", Special::kOne32},
 }};
 
-std::uint64_t value_of(Special special, Warp& warp, unsigned lane) {
+std::uint64_t value_of(Special special, Warp& warp, unsigned lane, std::uint64_t clock) {
   Block& block = *warp.block;
   const Launch& launch = *block.run().launch;
   const std::uint32_t thread = warp.index * kLanes + lane;
@@ -107,15 +107,14 @@ std::uint64_t value_of(Special special, Warp& warp, unsigned lane) {
       return static_cast<LaneMask>(~((LaneMask{1} << lane) - 1));
     case Special::kLanemaskGt:
       return static_cast<LaneMask>(~(((LaneMask{1} << lane) - 1) | (LaneMask{1} << lane)));
-    // Time is what the warp has executed: reproducible, and it passes.
     case Special::kClock:
     case Special::kClock64:
     case Special::kGlobaltimer:
     case Special::kGlobaltimerLo:
-      return block.clock() + warp.pc;
+      return clock;
     case Special::kClockHi:
     case Special::kGlobaltimerHi:
-      return (block.clock() + warp.pc) >> 32;
+      return clock >> 32;
     case Special::kDynamicSmemSize:
       return launch.dynamic_shared_bytes;
     case Special::kTotalSmemSize:
@@ -143,9 +142,11 @@ unsigned bytes_of_special(Special special) {
 
 void run_special(Warp& warp, const Instr& instr, LaneMask mask) {
   const auto special = static_cast<Special>(instr.imm);
+  const bool time = special >= Special::kClock && special <= Special::kGlobaltimerHi;
+  const std::uint64_t clock = time ? warp.block->read_clock() : 0;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     if (!((mask >> lane) & 1)) continue;
-    const std::uint64_t value = value_of(special, warp, lane);
+    const std::uint64_t value = value_of(special, warp, lane, clock);
     if (bytes_of_special(special) == 8) {
       lanes<std::uint64_t>(warp, instr.d)[lane] = value;
     } else {
