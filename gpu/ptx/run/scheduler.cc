@@ -1,0 +1,180 @@
+// Which warp of a block runs, which of its lanes, and for how long.
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "gpu/ptx/run/block.h"
+#include "gpu/ptx/run/mix.h"
+#include "gpu/ptx/run/taint.h"
+
+namespace moe4::ptx {
+namespace {
+
+// Bits of a mask, without the call that std::popcount is where the host's instruction may not be assumed.
+std::uint32_t count_lanes(LaneMask mask) {
+  mask -= (mask >> 1) & 0x55555555u;
+  mask = (mask & 0x33333333u) + ((mask >> 2) & 0x33333333u);
+  return (((mask + (mask >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24;
+}
+
+// Warp instructions after which another warp gets its turn, so that a warp that waits for it goes on.
+constexpr std::uint64_t kTurn = 1u << 20;
+
+}  // namespace
+
+std::uint64_t Block::next_random() {
+  random_ += 0x9e3779b97f4a7c15u;
+  return mix(random_);
+}
+
+bool Block::runnable(const Warp& warp) const {
+  if (warp.active != 0) return true;
+  for (const Fragment& fragment : warp.others) {
+    if (fragment.state == Fragment::State::kReady) return true;
+    if (fragment.state == Fragment::State::kConverging &&
+        (fragment.needs & warp.live & ~fragment.lanes) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Block::State Block::resume(std::uint64_t more_instructions) {
+  const std::uint64_t instruction_budget =
+      instructions_ + std::min(more_instructions, ~std::uint64_t{0} - instructions_);
+  const std::uint32_t count = run_.warps;
+  std::uint32_t yielded_in_turn = 0;
+  while (!faulted_) {
+    std::uint32_t candidates = 0, chosen = count;
+    for (std::uint32_t w = 0; w < count; ++w) candidates += runnable(warps_[w]) ? 1 : 0;
+    if (candidates == 0) break;
+    if (random_ != 0) {
+      std::uint64_t pick = next_random() % candidates;
+      for (std::uint32_t w = 0; w < count && chosen == count; ++w) {
+        if (runnable(warps_[w]) && pick-- == 0) chosen = w;
+      }
+    } else {
+      for (std::uint32_t i = 0; i < count && chosen == count; ++i) {
+        if (runnable(warps_[(next_warp_ + i) % count])) chosen = (next_warp_ + i) % count;
+      }
+    }
+    Warp& warp = warps_[chosen];
+    const std::uint64_t left = instruction_budget - std::min(instruction_budget, instructions_);
+    if (left == 0) {
+      choose(warp, false);
+      const std::uint32_t pc =
+          std::min<std::uint32_t>(warp.pc, static_cast<std::uint32_t>(function().code.size() - 1));
+      fault(Check::kBudget, warp, pc, warp.active ? static_cast<unsigned>(std::countr_zero(warp.active)) : 0,
+            "the launch used up its instruction budget");
+      break;
+    }
+    const std::uint64_t turn = random_ != 0 ? 1 + next_random() % 256 : kTurn;
+    const bool yielded = run_warp(warp, std::min(left, turn));
+    next_warp_ = yielded ? chosen + 1 : (runnable(warp) && random_ == 0 ? chosen + 1 : chosen);
+    if (!yielded) {
+      yielded_in_turn = 0;
+    } else if (++yielded_in_turn >= candidates && run_.serial) {
+      return State::kYielded;
+    }
+  }
+  if (faulted_) return State::kFaulted;
+  for (const Warp& warp : warps_) {
+    if (warp.live == 0) continue;
+    report_deadlock();
+    return State::kFaulted;
+  }
+  return State::kFinished;
+}
+
+// True when the warp spins on memory and would rather wait.
+bool Block::run_warp(Warp& warp, std::uint64_t fuel) {
+  bool rotate = false;
+  while (choose(warp, rotate)) {
+    rotate = false;
+    warp.stop = WarpStop::kNone;
+    execute(warp, fuel);
+    if (warp.stop == WarpStop::kEnd || faulted_) return false;
+    if (fuel == 0) return false;
+    if (warp.stop == WarpStop::kYield) {
+      if (!warp.others.empty()) {
+        rotate = true;  // other lanes of the warp may be what it waits for
+        for (const Fragment& fragment : warp.others) {
+          if (fragment.state == Fragment::State::kReady) warp.polls = 0;
+        }
+        if (warp.polls == 0) continue;
+      }
+      warp.polls = 0;
+      return true;
+    }
+    rotate = std::exchange(warp.rotate, false);
+  }
+  if (!faulted_) report_stuck(warp);
+  return false;
+}
+
+void Block::execute(Warp& warp, std::uint64_t& fuel) {
+  if (run_.taint != nullptr) return run_.taint->execute(*this, warp, fuel, &instructions_);
+  const Instr* code = warp.code;
+  std::uint64_t left = fuel, lanes_run = 0;
+  while (warp.pc < warp.limit && left != 0) {
+    const Instr& instr = code[warp.pc++];
+    --left;
+    const LaneMask mask = warp.active & (warp.predicates[instr.guard] ^ instr.guard_flip);
+    if (mask == kAllLanes) {
+      lanes_run += kLanes;
+      instr.run(warp, instr, mask);
+    } else if (mask != 0) {
+      lanes_run += count_lanes(mask);
+      instr.run(warp, instr, mask);
+    }
+  }
+  instructions_ += fuel - left;
+  warp.instructions += fuel - left;
+  warp.lane_instructions += lanes_run;
+  fuel = left;
+}
+
+// Decides which lanes of the warp run next: those at the lowest instruction, or (rotate) the next ones above
+// the lanes that ran last. False: none can.
+bool Block::choose(Warp& warp, bool rotate) {
+  std::vector<Fragment>& all = warp.others;
+  const std::uint32_t last_pc = warp.pc;
+  if (warp.active != 0) all.push_back({warp.pc, warp.active, Fragment::State::kReady});
+  warp.active = 0;
+  // Lanes at one place become one fragment.
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t k = i + 1; k < all.size();) {
+      const bool merge = all[i].pc == all[k].pc && all[i].state != Fragment::State::kBlocked &&
+                         all[k].state != Fragment::State::kBlocked;
+      if (!merge) {
+        ++k;
+        continue;
+      }
+      all[i].lanes |= all[k].lanes;
+      all[i].state = Fragment::State::kReady;
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+    if (all[i].state == Fragment::State::kConverging && (all[i].needs & warp.live & ~all[i].lanes) == 0) {
+      all[i].state = Fragment::State::kReady;
+    }
+  }
+  std::size_t best = all.size();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].state != Fragment::State::kReady) continue;
+    if (best == all.size()) {
+      best = i;
+      continue;
+    }
+    const auto rank = [&](const Fragment& f) { return std::pair(rotate && f.pc <= last_pc, f.pc); };
+    if (rank(all[i]) < rank(all[best])) best = i;
+  }
+  if (best == all.size()) return false;
+  warp.pc = all[best].pc;
+  warp.active = all[best].lanes;
+  all.erase(all.begin() + static_cast<std::ptrdiff_t>(best));
+  warp.backward = 0;
+  set_limit(warp);
+  return true;
+}
+
+}  // namespace moe4::ptx
