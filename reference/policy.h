@@ -9,11 +9,11 @@
 
 namespace moe4 {
 
-enum class ScaleNan { kOcp, kFormula, kInf };     // COR-1: scale byte 255
-enum class ScaleZero { kExact, kFlush };          // COR-2: scale byte 0
-enum class ZeroCompare { kAny, kStrict };         // COR-3: comparison only
-enum class Ids { kError, kAbsent };               // COR-5: id -1
-enum class SkipZeroP { kNo, kYes };               // COR-6: p = 0
+enum class ScaleNan { kOcp, kFormula, kInf };  // COR-1: scale byte 255
+enum class ScaleZero { kExact, kFlush };       // COR-2: scale byte 0
+enum class ZeroCompare { kAny, kStrict };      // COR-3: comparison only
+enum class Ids { kError, kAbsent };            // COR-5: id -1
+enum class SkipZeroP { kNo, kYes };            // COR-6: p = 0
 
 // The default is the norm.
 struct Policy {

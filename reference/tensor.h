@@ -19,10 +19,10 @@ namespace moe4 {
 // The dtypes that moe4 reads or writes, by their safetensors names. F8_E8M0 is read as U8 (FILE rules).
 enum class Dtype : std::uint8_t { kU8, kI32, kI64, kBF16, kF16, kF32, kF64 };
 
-std::size_t size_of(Dtype dtype);                           // bytes an element
-std::string_view name_of(Dtype dtype);                      // "U8", "I32", "I64", "BF16", "F16", "F32", "F64"
+std::size_t size_of(Dtype dtype);       // bytes an element
+std::string_view name_of(Dtype dtype);  // "U8", "I32", "I64", "BF16", "F16", "F32", "F64"
 std::optional<Dtype> dtype_from_name(std::string_view name);  // the inverse; any letter case
-bool is_float(Dtype dtype);                                 // BF16, F16, F32, F64
+bool is_float(Dtype dtype);                                   // BF16, F16, F32, F64
 
 using Shape = std::vector<std::int64_t>;
 

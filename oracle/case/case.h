@@ -1,8 +1,11 @@
-// A case is one line of text: lists, command line, test names, reports and replay all use it (docs/spec/case_line.md).
+// A case is one line of text: lists, command line, test names, reports and replay all use it
+// (docs/spec/case_line.md).
 //
-//   op=expert_linear weights=mxfp4 tokens=3 experts=4 top_k=2 in=96 out=8 dtype=bf16 fill=exact8 routing=duplicate seed=0x2a
+//   op=expert_linear weights=mxfp4 tokens=3 experts=4 top_k=2 in=96 out=8 dtype=bf16 fill=exact8
+//   routing=duplicate seed=0x2a
 //
-// parse_case(to_string(c)) == c for every valid case, and to_string(parse_case(line)) is the canonical form of the line.
+// parse_case(to_string(c)) == c for every valid case, and to_string(parse_case(line)) is the canonical form
+// of the line.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +21,17 @@
 namespace moe4::oracle {
 
 enum class Fill {
-  kExact8, kExact24, kBits, kReal, kOnehot, kPositive, kNonfinite, kCancel, kSlabCancel, kTies, kSubnormal
+  kExact8,
+  kExact24,
+  kBits,
+  kReal,
+  kOnehot,
+  kPositive,
+  kNonfinite,
+  kCancel,
+  kSlabCancel,
+  kTies,
+  kSubnormal
 };
 enum class Routing { kUniform, kHot, kOne, kEmpty, kDuplicate, kBoundary, kPoison };
 
@@ -42,22 +55,22 @@ struct Case {
   std::int64_t top_k = 1;
   std::int64_t in = 32;
   std::int64_t out = 1;
-  Dtype dtype = Dtype::kBF16;                    // of latent_tokens and output
-  std::optional<Dtype> mixture;                   // of mixture_weights; default F32
-  std::optional<Dtype> shared;                    // of shared_output; default: dtype
-  Dtype ids_dtype = Dtype::kI32;                  // of selected_experts
+  Dtype dtype = Dtype::kBF16;     // of latent_tokens and output
+  std::optional<Dtype> mixture;   // of mixture_weights; default F32
+  std::optional<Dtype> shared;    // of shared_output; default: dtype
+  Dtype ids_dtype = Dtype::kI32;  // of selected_experts
   Fill fill = Fill::kExact8;
   Routing routing = Routing::kUniform;
-  std::optional<ScaleWindow> scales;              // scales=window(lo,hi)
-  std::vector<std::int64_t> route;                // route=400+800: only these experts are ever selected; empty: all
+  std::optional<ScaleWindow> scales;  // scales=window(lo,hi)
+  std::vector<std::int64_t> route;    // route=400+800: only these experts are ever selected; empty: all
   Policy policy;
   std::uint64_t seed = 1;
-  std::optional<std::uint64_t> schedule;          // executor schedule seed
+  std::optional<std::uint64_t> schedule;  // executor schedule seed
   // Support of a shrunk case: outside of it tokens, codes and shared are zero. Empty: everything is kept.
   std::vector<std::int64_t> keep_tokens;
   std::vector<std::int64_t> keep_outputs;
   std::vector<std::int64_t> keep_groups;
-  std::vector<std::int64_t> keep_codes;           // indices i within a row
+  std::vector<std::int64_t> keep_codes;  // indices i within a row
 
   Dtype mixture_dtype() const { return mixture.value_or(Dtype::kF32); }
   Dtype shared_dtype() const { return shared.value_or(dtype); }

@@ -9,7 +9,8 @@
 
 namespace moe4::oracle {
 
-// Why an exact fill is exact: the largest sum of magnitudes of any output, in units, against the limit (DATA rules).
+// Why an exact fill is exact: the largest sum of magnitudes of any output, in units, against the limit (DATA
+// rules).
 struct ExactProof {
   bool proved = false;
   double largest_units = 0;  // max over outputs of (sum_j |p| * sum_i |w x| + |shared|) / unit, rounded up

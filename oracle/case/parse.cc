@@ -7,8 +7,8 @@
 
 #include "oracle/case/case.h"
 #include "oracle/case/index_list.h"
+#include "oracle/case/nearest.h"
 #include "oracle/case/words.h"
-#include "oracle/subject/nearest.h"
 
 namespace moe4::oracle {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <memory>
 
+#include "oracle/case/nearest.h"
 #include "oracle/cli/command.h"
 #include "oracle/cli/subjects.h"
 #include "oracle/cli/tier.h"
 #include "oracle/gate/tiers.h"
-#include "oracle/subject/nearest.h"
 
 namespace moe4::oracle::cli {
 namespace {

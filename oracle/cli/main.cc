@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "oracle/case/nearest.h"
 #include "oracle/cli/command.h"
-#include "oracle/subject/nearest.h"
 #include "reference/arithmetic/canary.h"
 
 namespace moe4::oracle::cli {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "oracle/case/nearest.h"
 #include "oracle/subject/gpu/executor_subject.h"
-#include "oracle/subject/nearest.h"
 
 namespace moe4::oracle::cli {
 

@@ -1,6 +1,6 @@
 #include "oracle/cli/tier.h"
 
-#include "oracle/subject/nearest.h"
+#include "oracle/case/nearest.h"
 
 namespace moe4::oracle::cli {
 

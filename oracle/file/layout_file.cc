@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "oracle/subject/nearest.h"
+#include "oracle/case/nearest.h"
 
 namespace moe4::oracle {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "oracle/subject/nearest.h"
+#include "oracle/case/nearest.h"
 
 namespace moe4::oracle {
 namespace {

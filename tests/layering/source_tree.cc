@@ -24,7 +24,9 @@ std::vector<SourceFile> read_sources(const std::string& folder, const std::vecto
     const std::string name = entry.path().filename().string();
     const bool wanted =
         std::any_of(endings.begin(), endings.end(), [&](const std::string& e) { return name.ends_with(e); });
-    if (wanted) files.push_back({std::filesystem::relative(entry.path(), root).generic_string(), read_lines(entry.path())});
+    if (wanted)
+      files.push_back(
+          {std::filesystem::relative(entry.path(), root).generic_string(), read_lines(entry.path())});
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   return files;

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "oracle/case/nearest.h"
 #include "oracle/subject/declaration.h"
-#include "oracle/subject/nearest.h"
 
 namespace moe4::oracle {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "oracle/subject/nearest.h"
+#include "oracle/case/nearest.h"
 
 namespace moe4::oracle {
 namespace {

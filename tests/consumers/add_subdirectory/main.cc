@@ -13,10 +13,10 @@ int main() {
   const std::int64_t expert = 0;
   const float p = 2.0f;
   const double shared = 1.0;
-  const auto y = mxfp4_expert_linear(
-      {Dtype::kBF16, {1, 32}, tokens.data()}, {Dtype::kU8, {1, 1, 1, 16}, packed.data()},
-      {Dtype::kU8, {1, 1, 1}, &scale}, {Dtype::kI64, {1, 1}, &expert}, {Dtype::kF32, {1, 1}, &p},
-      {Dtype::kF64, {1, 1}, &shared});
+  const auto y =
+      mxfp4_expert_linear({Dtype::kBF16, {1, 32}, tokens.data()}, {Dtype::kU8, {1, 1, 1, 16}, packed.data()},
+                          {Dtype::kU8, {1, 1, 1}, &scale}, {Dtype::kI64, {1, 1}, &expert},
+                          {Dtype::kF32, {1, 1}, &p}, {Dtype::kF64, {1, 1}, &shared});
   // 32 * 1.5 / 2 * 2 + 1 = 49 = BF16 0x4244
   if (!y.ok() || y->as<std::uint16_t>()[0] != 0x4244) return 1;
   std::puts("moe4 as a subdirectory: 49");

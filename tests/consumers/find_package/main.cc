@@ -17,10 +17,10 @@ int main() {
   const std::int32_t expert = 0;
   const float p = 1.0f;
   const float shared = 0.0f;
-  const auto y = mxfp4_expert_linear(
-      {Dtype::kF32, {1, 32}, tokens.data()}, {Dtype::kU8, {1, 1, 1, 16}, packed.data()},
-      {Dtype::kU8, {1, 1, 1}, &scale}, {Dtype::kI32, {1, 1}, &expert}, {Dtype::kF32, {1, 1}, &p},
-      {Dtype::kF32, {1, 1}, &shared});
+  const auto y =
+      mxfp4_expert_linear({Dtype::kF32, {1, 32}, tokens.data()}, {Dtype::kU8, {1, 1, 1, 16}, packed.data()},
+                          {Dtype::kU8, {1, 1, 1}, &scale}, {Dtype::kI32, {1, 1}, &expert},
+                          {Dtype::kF32, {1, 1}, &p}, {Dtype::kF32, {1, 1}, &shared});
   if (!y.ok() || y->as<float>()[0] != 32.0f) return 1;
 
   ptx::Error error;

@@ -1,4 +1,4 @@
-#include "oracle/subject/nearest.h"
+#include "oracle/case/nearest.h"
 
 #include <algorithm>
 #include <cctype>
