@@ -52,9 +52,10 @@ std::string replay(const Options& options) {
 }
 
 ExitCode check(const Options& options) {
-  Result<CaseData> data = read_case(options.file);
+  Result<std::vector<std::string>> policies = policy_assignments(options.policies);
+  if (!policies.ok()) return refuse(policies.error());
+  Result<CaseData> data = read_case(options.file, *policies);
   if (!data.ok()) return refuse_file(options.file, data.error());
-  if (Status status = apply_policies(options.policies, data->policy)) return refuse(*status);
   Result<Declaration> declaration = declaration_of(options, data->policy);
   if (!declaration.ok()) return refuse(declaration.error());
   Result<ExpertLinearDims> dims = validate_mxfp4_expert_linear(data->inputs(), data->policy);

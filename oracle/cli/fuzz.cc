@@ -8,8 +8,10 @@
 
 #include "oracle/cli/command.h"
 #include "oracle/cli/fuzz_failure.h"
+#include "oracle/cli/number_options.h"
 #include "oracle/cli/progress.h"
 #include "oracle/cli/subjects.h"
+#include "oracle/file/atomic_file.h"
 
 namespace moe4::oracle::cli {
 namespace {
@@ -26,6 +28,9 @@ ExitCode fuzz(const Options& options) {
   Result<std::vector<std::unique_ptr<Subject>>> subjects =
       open_subjects(options.subjects.empty() ? kernel_names() : options.subjects);
   if (!subjects.ok()) return refuse(subjects.error());
+  if (!options.regressions.empty()) {
+    if (Status status = can_be_replaced(options.regressions)) return refuse(*status);
+  }
   std::vector<Subject*> pointers;
   for (const auto& subject : *subjects) pointers.push_back(subject.get());
 
@@ -64,8 +69,8 @@ void add_fuzz(CLI::App& app, ExitCode& code) {
   CLI::App* command =
       app.add_subcommand("fuzz", "Draw random cases until one fails, and shrink it to one line");
   auto options = std::make_shared<Options>();
-  command->add_option("--time", options->time, "Seconds to go on; default 60")->check(CLI::PositiveNumber);
-  command->add_option("--seed", options->seed, "Which sequence of cases; default 1");
+  command->add_option("--time", options->time, "Seconds to go on; default 60")->check(seconds());
+  command->add_option("--seed", options->seed, "Which sequence of cases; default 1")->check(seed());
   command->add_option("--cases", options->cases, "Stop after so many cases; default: only the time counts")
       ->check(CLI::PositiveNumber);
   command->add_option("--subject", options->subjects, "A subject by name; repeatable; default: every kernel")

@@ -6,9 +6,11 @@
 #include <memory>
 
 #include "oracle/cli/command.h"
+#include "oracle/cli/number_options.h"
 #include "oracle/cli/progress.h"
 #include "oracle/cli/subjects.h"
 #include "oracle/cli/tier.h"
+#include "oracle/file/atomic_file.h"
 #include "oracle/report/json.h"
 #include "oracle/report/junit.h"
 #include "oracle/report/markdown.h"
@@ -71,6 +73,13 @@ ExitCode gate(const Options& options) {
   if (!shard.ok()) return refuse(shard.error());
   Result<std::vector<Report>> reports = parse_reports(options.reports);
   if (!reports.ok()) return refuse(reports.error());
+  for (const Report& report : *reports) {
+    if (Status status = can_be_replaced(report.path)) return refuse(*status);
+  }
+  if (shard->count > static_cast<std::int64_t>(cases->size())) {
+    return refuse(
+        Error{"shard", options.shard, "n is at most the number of cases, " + std::to_string(cases->size())});
+  }
   Result<std::vector<std::unique_ptr<Subject>>> subjects =
       open_subjects(options.subjects.empty() ? kernel_names() : options.subjects);
   if (!subjects.ok()) return refuse(subjects.error());
@@ -110,8 +119,9 @@ void add_gate(CLI::App& app, ExitCode& code) {
   command
       ->add_option("--time", options->time,
                    "Start no case after this many seconds; what is left counts as SKIPPED")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--seed", options->seed, "Added to the seed of every case: other data, same shapes");
+      ->check(seconds());
+  command->add_option("--seed", options->seed, "Added to the seed of every case: other data, same shapes")
+      ->check(seed());
   command->add_option("--shard", options->shard, "i/n: every n-th case, starting with the i-th");
   command
       ->add_option("--subject", options->subjects,

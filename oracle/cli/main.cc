@@ -1,7 +1,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <exception>
 #include <vector>
 
 #include "oracle/case/nearest.h"
@@ -102,4 +104,18 @@ ExitCode refuse_file(const std::string& path, const Error& error) {
 
 }  // namespace moe4::oracle::cli
 
-int main(int argc, char** argv) { return static_cast<int>(moe4::oracle::cli::run(argc, argv)); }
+int main(int argc, char** argv) {
+  using namespace moe4::oracle;
+  // A file over the size limit is then an error of write(), with its message, and not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+  ExitCode code = ExitCode::kUsage;
+  try {
+    code = cli::run(argc, argv);
+  } catch (const std::exception& error) {
+    code = cli::refuse(error.what());
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    code = more_urgent(code, cli::refuse("stdout cannot be written: the result is lost"));
+  }
+  return static_cast<int>(code);
+}

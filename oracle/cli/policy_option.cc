@@ -12,14 +12,17 @@ void add_policy_option(CLI::App& command, std::vector<std::string>& assignments)
       ->take_all();
 }
 
-Status apply_policies(const std::vector<std::string>& assignments, Policy& policy) {
-  for (const std::string& argument : assignments) {
+Result<std::vector<std::string>> policy_assignments(const std::vector<std::string>& arguments) {
+  std::vector<std::string> assignments;
+  Policy scratch;
+  for (const std::string& argument : arguments) {
     std::istringstream words(argument);
     for (std::string word; words >> word;) {
-      if (Status status = set_policy(policy, word)) return status;
+      if (Status status = set_policy(scratch, word)) return *status;
+      assignments.push_back(word);
     }
   }
-  return {};
+  return assignments;
 }
 
 }  // namespace moe4::oracle::cli

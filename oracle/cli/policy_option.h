@@ -11,7 +11,8 @@ namespace moe4::oracle::cli {
 
 void add_policy_option(CLI::App& command, std::vector<std::string>& assignments);
 
-// Sets each assignment; one argument may hold several, blank-separated.
-Status apply_policies(const std::vector<std::string>& assignments, Policy& policy);
+// The single assignments of all arguments, each known to be one; an argument may hold several,
+// blank-separated.
+Result<std::vector<std::string>> policy_assignments(const std::vector<std::string>& arguments);
 
 }  // namespace moe4::oracle::cli

@@ -6,6 +6,7 @@
 
 #include "oracle/cli/command.h"
 #include "oracle/cli/fuzz_failure.h"
+#include "oracle/cli/number_options.h"
 #include "oracle/cli/subjects.h"
 
 namespace moe4::oracle::cli {
@@ -44,7 +45,7 @@ void add_shrink(CLI::App& app, ExitCode& code) {
   command->add_option("LINE", options->line, "A case line, quoted")->required();
   command->add_option("--subject", options->subject, "The subject that fails (moe4 list subjects)")
       ->required();
-  command->add_option("--time", options->time, "Seconds to search; default 60")->check(CLI::PositiveNumber);
+  command->add_option("--time", options->time, "Seconds to search; default 60")->check(seconds());
   command->footer(
       "First the line is made simpler (smaller shape, simpler fill and routing), then the places that are "
       "not zero are\n"

@@ -1,6 +1,7 @@
 #include "oracle/file/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +12,20 @@
 
 namespace moe4::oracle {
 
+Status can_be_replaced(const std::filesystem::path& path) {
+  struct stat found {};
+  if (lstat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
+    return Error{path.string(), "(no regular file)",
+                 "FILE-13: only a regular file is replaced, never a device, a pipe, a folder or a link"};
+  }
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return Error{path.string(), std::strerror(errno), "FILE-13: the folder can be written to"};
+}
+
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  failed_ = can_be_replaced(path_);
+  if (failed_) return;
   static std::atomic<unsigned> counter = 0;
   do {
     temporary_ = path_.string() + ".part-" + std::to_string(getpid()) + "-" + std::to_string(counter++);
@@ -48,6 +62,9 @@ Status AtomicFile::write(const void* data, std::size_t size) {
 }
 
 Status AtomicFile::commit() {
+  if (failed_) return failed_;
+  // Again, since it may have been made meanwhile.
+  failed_ = can_be_replaced(path_);
   if (failed_) return failed_;
   const int closed = close(descriptor_);
   descriptor_ = -1;

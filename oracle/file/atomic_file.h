@@ -10,6 +10,10 @@
 
 namespace moe4::oracle {
 
+// Whether an AtomicFile of this name could appear: for a check before long work. An Error if the name is
+// taken by anything but a regular file, or the folder cannot be written to.
+Status can_be_replaced(const std::filesystem::path& path);
+
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

@@ -55,7 +55,7 @@ Status require(const Metadata& metadata, const char* key, const std::string& due
 }
 
 // FILE-17: a case line and the tensors beside it say the same.
-Status check_line(const Case& line, const CaseData& data) {
+Status check_line(const Case& line, const CaseData& data, const Policy& of_file) {
   const auto disagree = [](const char* key, std::string value) -> Status {
     return Error{"moe4.case", std::move(value), fmt::format("FILE-17: {} disagrees with the tensors", key)};
   };
@@ -76,8 +76,8 @@ Status check_line(const Case& line, const CaseData& data) {
   for (const auto& [key, said, is] : dtypes) {
     if (said != is) return disagree(key, std::string(name_of(said)));
   }
-  if (line.policy == data.policy) return {};
-  return Error{"moe4.policy", moe4::to_string(data.policy), "FILE-17: the policy disagrees with moe4.case"};
+  if (line.policy == of_file) return {};
+  return Error{"moe4.policy", moe4::to_string(of_file), "FILE-17: the policy disagrees with moe4.case"};
 }
 
 Status read_metadata(const Metadata& metadata, CaseData& data) {
@@ -114,19 +114,23 @@ Status take_tensors(std::map<std::string, Tensor>& tensors, CaseData& data) {
 
 }  // namespace
 
-Result<CaseData> read_case(const std::filesystem::path& path) {
+Result<CaseData> read_case(const std::filesystem::path& path, const std::vector<std::string>& policies) {
   Result<SafeTensors> file = read_safetensors(path);
   if (!file) return file.error();
-  return case_from(std::move(*file));
+  return case_from(std::move(*file), policies);
 }
 
-Result<CaseData> case_from(SafeTensors file) {
+Result<CaseData> case_from(SafeTensors file, const std::vector<std::string>& policies) {
   CaseData data;
   if (Status status = read_metadata(file.metadata, data)) return *status;
+  const Policy of_file = data.policy;
+  for (const std::string& assignment : policies) {
+    if (Status status = set_policy(data.policy, assignment)) return *status;
+  }
   if (Status status = take_tensors(file.tensors, data)) return *status;
   if (auto dims = validate_mxfp4_expert_linear(data.inputs(), data.policy); !dims) return dims.error();
   if (!data.line) return data;
-  if (Status status = check_line(*data.line, data)) return *status;
+  if (Status status = check_line(*data.line, data, of_file)) return *status;
   if (data.line->fill == Fill::kExact8) data.proof = prove_exact(data, 8);
   if (data.line->fill == Fill::kExact24) data.proof = prove_exact(data, 24);
   return data;

@@ -12,7 +12,8 @@ struct ResultFile {
   std::string produced_by;  // moe4.produced_by; may be empty
 };
 
-Result<CaseData> read_case(const std::filesystem::path& path);
+// policies: assignments ("ids=absent") over the file's own policy; the case is checked under what results.
+Result<CaseData> read_case(const std::filesystem::path& path, const std::vector<std::string>& policies = {});
 Status write_case(const std::filesystem::path& path, const CaseData& data);
 Result<ResultFile> read_result(const std::filesystem::path& path);
 Status write_result(const std::filesystem::path& path, const ResultFile& result);

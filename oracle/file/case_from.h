@@ -6,7 +6,8 @@
 
 namespace moe4::oracle {
 
-Result<CaseData> case_from(SafeTensors file);
+// policies: assignments ("ids=absent") over the file's own policy.
+Result<CaseData> case_from(SafeTensors file, const std::vector<std::string>& policies = {});
 Result<ResultFile> result_from(SafeTensors file);
 
 }  // namespace moe4::oracle

@@ -23,7 +23,7 @@ std::vector<Case> cases_of_shard(const std::vector<Case>& cases, const GateOptio
 Floors floors_of_shard(const Floors& floors, const Shard& shard) {
   if (shard.count <= 1) return floors;
   Floors own = floors;
-  own.pairs /= shard.count;
+  own.pairs = 0;
   own.every_fill = own.every_routing = own.every_tail = false;
   own.real_singletons = 0;
   return own;

@@ -41,8 +41,8 @@ struct GateReport {
 
 // The data of a case is generated once and shared by all subjects.
 //
-// With more than one shard only the floor on pairs (divided by their number) and on the share of cases that
-// ran are judged: a shard alone does not hold every fill, routing and tail.
+// With more than one shard only the floor on the share of cases that ran is judged: a shard alone does not
+// hold every pair, fill, routing and tail.
 GateReport run_gate(std::span<Subject* const> subjects, const std::vector<Case>& cases,
                     const GateOptions& options);
 

@@ -106,9 +106,9 @@ std::string gate_summary(const GateReport& report) {
   std::string text = fmt::format("{}: {} subjects, {} runs of {} cases, {:.1f} s", word,
                                  report.tallies.size(), runs, report.cases, report.seconds);
   if (report.shard.count > 1) {
-    text +=
-        fmt::format("; shard {}/{}: fills, routings, tails and tightness are judged by the whole list only",
-                    report.shard.index, report.shard.count);
+    text += fmt::format(
+        "; shard {}/{}: pairs, fills, routings, tails and tightness are judged by the whole list only",
+        report.shard.index, report.shard.count);
   }
   return text + "\n";
 }

@@ -1,5 +1,6 @@
 // The built command: exit codes, what is said where, and that nothing is half-written.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -92,6 +93,77 @@ TEST_F(CliTest, UnknownNamesGetTheNearestAndCode2) {
   says({"gate", "--shard", "3/2"}, "1 <= i <= n");
   says({"gate", "--report", "xml=f"}, "junit=FILE");
   says({}, "--help");
+}
+
+TEST_F(CliTest, NumbersOutsideTheirRangeAreCode2) {
+  const std::vector<std::vector<std::string>> refused = {
+      {"gate", "--seed", "18446744073709551616"},
+      {"gate", "--seed", "-1"},
+      {"fuzz", "--seed", "0xg"},
+      {"gate", "--time", "nan"},
+      {"fuzz", "--time", "inf"},
+      {"fuzz", "--time", "0"},
+      {"shrink", kLine, "--subject", "reference", "--time", "nan"}};
+  for (const auto& arguments : refused) {
+    const Outcome outcome = moe4(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments[0] << " " << arguments.back();
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_HAS(outcome.err, arguments.back());
+  }
+  EXPECT_EQ(moe4({"gate", "--subject", "reference", "--shard", "1/1000000"}).code, 2);
+}
+
+TEST_F(CliTest, TargetsThatCannotBeWrittenAreRefusedFirst) {
+  const std::string nowhere = path("no") + "/such/file";
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"gate", "--subject", "reference", "--report", "md=" + path("ok.md"), "--report",
+            "json=" + nowhere},
+           {"fuzz", "--subject", "reference", "--time", "60", "--regressions", nowhere},
+           {"gen", kLine, "--out", nowhere}}) {
+    const Outcome outcome = moe4(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments[0];
+    EXPECT_EQ(outcome.out, "") << "nothing ran";
+    EXPECT_HAS(outcome.err, "FILE-13");
+  }
+  EXPECT_FALSE(fs::exists(path("ok.md")));
+}
+
+TEST_F(CliTest, OnlyRegularFilesAreReplaced) {
+  write_pair();
+  ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+  fs::create_symlink(path("result"), path("link"));
+  fs::create_directory(path("folder"));
+  for (const char* taken : {"fifo", "link", "folder"}) {
+    const Outcome outcome = moe4({"reference", path("case"), "--out", path(taken)});
+    EXPECT_EQ(outcome.code, 2) << taken;
+    EXPECT_HAS(outcome.err, "FILE-13");
+  }
+  EXPECT_TRUE(fs::is_fifo(path("fifo")));
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_TRUE(fs::is_directory(path("folder")));
+}
+
+TEST_F(CliTest, ALostStdoutIsNoSuccess) {
+  for (const std::string command : {" list cases", " list fills"}) {
+    const int status = std::system((shell_word(MOE4_COMMAND) + command + " >/dev/full 2>/dev/null").c_str());
+    ASSERT_TRUE(WIFEXITED(status)) << command;
+    EXPECT_EQ(WEXITSTATUS(status), 2) << command;
+  }
+}
+
+TEST_F(CliTest, PolicyOptionGoesOverTheFilesOwn) {
+  // The file plants id -1 and says ids=absent; under ids=error it is no case.
+  ASSERT_EQ(moe4({"gen", std::string(kLine) + " ids=absent tokens=40", "--out", path("case")}).code, 2)
+      << "a key stands once";
+  const std::string line =
+      "op=expert_linear weights=mxfp4 tokens=40 experts=4 top_k=2 in=32 out=2 dtype=bf16 fill=exact8 "
+      "ids=absent";
+  ASSERT_EQ(moe4({"gen", line, "--out", path("case")}).code, 0);
+  EXPECT_EQ(moe4({"reference", path("case"), "--out", path("result")}).code, 0);
+  const Outcome refused = moe4({"reference", path("case"), "--out", path("other"), "--policy", "ids=error"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_HAS(refused.err, "VAL-8");
+  EXPECT_FALSE(fs::exists(path("other")));
 }
 
 TEST_F(CliTest, ListsAreNotEmpty) {

@@ -129,6 +129,17 @@ TEST_F(CaseFile, IdsAreValidated) {
   EXPECT_NE(case_error(valid_bytes()).find("VAL-8"), std::string::npos);
 }
 
+TEST_F(CaseFile, PoliciesGoOverTheFilesOwn) {
+  data_.selected_experts.as<std::int32_t>()[3] = -1;
+  const std::string bytes = valid_bytes();
+  EXPECT_NE(case_error(bytes).find("VAL-8"), std::string::npos);
+  Result<SafeTensors> file = parse_bytes(bytes);
+  ASSERT_TRUE(file);
+  const Result<CaseData> data = case_from(std::move(*file), {"ids=absent"});
+  ASSERT_TRUE(data) << data.error().message();
+  EXPECT_EQ(data->policy.ids, Ids::kAbsent);
+}
+
 TEST_F(CaseFile, EveryTruncationIsRefused) {
   const std::string bytes = valid_bytes();
   for (std::size_t size = 0; size < bytes.size(); ++size) {
