@@ -8,18 +8,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "reference/accumulate/order.h"
 #include "reference/linear/mxfp4_expert_linear.h"
+#include "reference/profile/arithmetic.h"
 
 namespace moe4 {
-
-// How a subject's additions over i round, from its declaration.
-struct Arithmetic {
-  Order order;  // default: any
-  bool product_rounded =
-      false;         // w*x is rounded before it is added (no FMA); matters when it is not exact in FP32
-  bool ftz = false;  // subnormal results and operands are flushed
-};
 
 enum class OutputClass : std::uint8_t { kFinite, kNan, kPlusInf, kMinusInf };
 
