@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/ptx/tensor_core.h"
+
 namespace moe4::ptx {
 
 // Why something could not be done: a place in the PTX text (line 0: none) and a sentence.
@@ -47,6 +49,7 @@ struct EntryInfo {
   std::uint32_t instructions = 0;
   std::optional<Dim3> required_block;  // .reqntid
   std::optional<Dim3> max_block;       // .maxntid
+  bool needs_tensor_core = false;      // multiplies matrices: Options::tensor_core must be given
   std::vector<Error> unsupported;      // empty: the executor can run it
   std::vector<Error>
       approximate;  // instructions whose bits the ISA leaves open within a bound (docs/executor.md)
@@ -152,6 +155,7 @@ struct Options {
   int host_threads = 0;                   // 0: all cores
   std::uint64_t instruction_budget = 0;   // warp instructions per launch; 0: 2^40
   std::uint32_t max_findings = 20;
+  const TensorCore* tensor_core = nullptr;  // outlives the launch; none: entries that need one are refused
 };
 
 struct Launch {
@@ -169,6 +173,7 @@ struct Counters {
   std::uint64_t shared_load_bytes = 0, shared_store_bytes = 0;
   std::uint64_t shared_bank_conflicts = 0;  // extra wavefronts
   std::uint64_t barriers = 0;
+  std::uint64_t tensor_multiply_adds = 0;
 };
 
 struct LaunchReport {

@@ -165,5 +165,6 @@ std::vector<DecoderEntry> memory_decoders();
 std::vector<DecoderEntry> atomic_decoders();
 std::vector<DecoderEntry> control_decoders();
 std::vector<DecoderEntry> warp_decoders();
+std::vector<DecoderEntry> matrix_decoders();
 
 }  // namespace moe4::ptx

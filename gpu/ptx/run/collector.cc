@@ -21,6 +21,7 @@ void Collector::add(Block::Result result) {
   sum.shared_store_bytes += c.shared_store_bytes;
   sum.shared_bank_conflicts += c.shared_bank_conflicts;
   sum.barriers += c.barriers;
+  sum.tensor_multiply_adds += c.tensor_multiply_adds;
   for (std::size_t i = 0; i < result.findings.size(); ++i) {
     const auto known = std::find(keys_.begin(), keys_.end(), result.keys[i]);
     if (known != keys_.end()) {

@@ -166,6 +166,10 @@ std::optional<Error> prepare(const Module& module, Memory& memory, const Launch&
   const Function* function = program.find(launch.entry);
   if (function == nullptr) return refuse("module " + program.name + " has no entry '" + launch.entry + "'");
   if (!function->info.unsupported.empty()) return function->info.unsupported.front();
+  if (function->info.needs_tensor_core &&
+      (options.tensor_core == nullptr || options.tensor_core->multiply_add == nullptr)) {
+    return refuse("it multiplies matrices, and no tensor-core arithmetic was given (Options::tensor_core)");
+  }
   const Dim3 grid = launch.grid, block = launch.block;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
     return refuse("grid " + to_string(grid) + " is outside 1 … 2147483647, 65535, 65535");

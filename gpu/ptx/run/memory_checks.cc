@@ -196,4 +196,33 @@ void note_shared_write(Warp& warp, const Instr& instr, const MemoryOp& op, const
   });
 }
 
+void note_matrix_read(Warp& warp, const Instr& instr, const Target& target, const std::uint64_t* addresses,
+                      bool transposed) {
+  SharedRaces& races = warp.block->shared_races();
+  for_lanes(target.lanes, [&](unsigned lane) {
+    SharedRaces::Conflict conflict;
+    const unsigned reader = transposed ? lane % 8 / 2 : 4 * (lane % 8);
+    if (races.read(warp.index, reader, reader + 1, static_cast<std::uint32_t>(addresses[lane]), 16, false,
+                   instr_index(warp, instr), &conflict)) {
+      report_shared(warp, instr, addresses[lane], false, conflict);
+    }
+  });
+}
+
+void note_matrix_write(Warp& warp, const Instr& instr, const Target& target, const std::uint64_t* addresses,
+                       bool transposed) {
+  SharedRaces& races = warp.block->shared_races();
+  for_lanes(target.lanes, [&](unsigned lane) {
+    const unsigned row = lane % 8;
+    for (unsigned word = 0; word < 4; ++word) {
+      SharedRaces::Conflict conflict;
+      const unsigned writer = transposed ? 8 * word + row / 2 : 4 * row + word;
+      const auto at = static_cast<std::uint32_t>(addresses[lane]) + 4 * word;
+      if (races.write(warp.index, writer, at, 4, false, instr_index(warp, instr), &conflict)) {
+        report_shared(warp, instr, at, true, conflict);
+      }
+    }
+  });
+}
+
 }  // namespace moe4::ptx

@@ -25,4 +25,11 @@ void note_shared_read(Warp& warp, const Instr& instr, const MemoryOp& op, const 
 void note_shared_write(Warp& warp, const Instr& instr, const MemoryOp& op, const Target& target,
                        const std::uint64_t* addresses, bool strong);
 
+// One 16-byte row of a matrix a lane. What counts is who holds the elements, not who gives the address: the
+// lanes 4(L mod 8) … + 3 for the row of lane L, and for a transposed matrix those of its columns.
+void note_matrix_read(Warp& warp, const Instr& instr, const Target& target, const std::uint64_t* addresses,
+                      bool transposed);
+void note_matrix_write(Warp& warp, const Instr& instr, const Target& target, const std::uint64_t* addresses,
+                       bool transposed);
+
 }  // namespace moe4::ptx

@@ -6,6 +6,7 @@
 #include "gpu/ptx/run/access.h"
 #include "gpu/ptx/run/findings.h"
 #include "gpu/ptx/run/handlers.h"
+#include "gpu/ptx/tensor/tensor_ops.h"
 
 namespace moe4::ptx {
 namespace {
@@ -48,7 +49,7 @@ bool is_select(const Instr& instr) {
 
 bool mixes_lanes(const Instr& instr) {
   return instr.run == &run_shuffle || instr.run == &run_vote || instr.run == &run_match ||
-         instr.run == &run_reduce;
+         instr.run == &run_reduce || instr.run == &run_mma;
 }
 
 }  // namespace
@@ -256,12 +257,37 @@ void TaintTracker::store(Block& block, Warp& warp, const Instr& instr, const Mem
   }
 }
 
+// ldmatrix, stmatrix: rows and registers are one, whoever holds which element.
+void TaintTracker::matrix(Block& block, Warp& warp, const Instr& instr, const MemoryOp& op) {
+  std::uint64_t addresses[kLanes];
+  read_addresses(warp, instr, op, addresses);
+  const Roles& roles = warp.function->roles[instr_index(warp, instr)];
+  for (std::uint32_t j = 0; j < std::uint32_t{roles.list_writes} + roles.list_reads; ++j) {
+    const std::uint32_t operand = warp.function->lists[roles.list + j];
+    Value constant;
+    Value& value = operand & kConstant ? constant : value_of(warp, operand, false);
+    if (roles.list_writes != 0) value.lanes = 0;
+    if (value.lanes != 0) settle(block, warp, instr, value);
+    for (unsigned byte = 0; byte < 8 * 16; ++byte) {
+      const unsigned lane = 8 * j + byte / 16;
+      const std::uint64_t address = addresses[lane] + byte % 16;
+      if (roles.list_writes == 0) {
+        write_byte(block, warp, instr, op, lane, address, value.lanes != 0 ? value.origin : kClean);
+      } else if (const Origin origin = read_byte(block, warp, instr, op, lane, address); origin != kClean) {
+        value.lanes = kAllLanes;
+        value.origin = origin;
+      }
+    }
+  }
+}
+
 void TaintTracker::before(Block& block, Warp& warp, const Instr& instr, LaneMask mask) {
   const Roles& roles = warp.function->roles[instr_index(warp, instr)];
   Value& guard = value_of(warp, instr.guard, true);
   const LaneMask doubtful = guard.lanes & warp.active;
   if (doubtful != 0) settle(block, warp, instr, guard);
-  const bool memory = instr.run == &run_load || instr.run == &run_store || instr.run == &run_atomic;
+  const bool matrix = instr.run == &run_load_matrix || instr.run == &run_store_matrix;
+  const bool memory = matrix || instr.run == &run_load || instr.run == &run_store || instr.run == &run_atomic;
   if (doubtful != 0 && (roles.flow != Roles::Flow::kNext || memory)) {
     matters(block, warp, instr, first_lane(doubtful), guard.origin,
             memory ? "whether a memory access happens" : "a branch");
@@ -276,6 +302,7 @@ void TaintTracker::before(Block& block, Warp& warp, const Instr& instr, LaneMask
         matters(block, warp, instr, first_lane(bad), address.origin, "an address");
       }
     }
+    if (matrix) return this->matrix(block, warp, instr, op);
     // The result of an atomic operation is what was there before.
     if (instr.run != &run_store) load(block, warp, instr, op, mask);
     if (instr.run != &run_load) store(block, warp, instr, op, mask);
