@@ -6,7 +6,7 @@
 
 #include "oracle/judge/encodings.h"
 #include "oracle/judge/verdict.h"
-#include "reference/bound/once.h"
+#include "reference/bound/bounds.h"
 
 namespace moe4::oracle {
 

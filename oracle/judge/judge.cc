@@ -153,7 +153,7 @@ Verdict judge(const CaseData& data, const Declaration& declaration, const Subjec
     verdict.rule = fmt::format("VER-4: inside the proved interval (once, {}, products={}{})",
                                to_string(arithmetic.order), arithmetic.product_rounded ? "rounded" : "fma",
                                arithmetic.ftz ? ", ftz" : "");
-    Result<OnceBounds> bounds = once_bounds(data.inputs(), data.policy, arithmetic);
+    Result<OutputBounds> bounds = expert_linear_bounds(linear_inputs(data.inputs()), data.policy, arithmetic);
     if (!bounds.ok()) {
       if (verdict.status == VerdictStatus::kFailed) return verdict;
       mistrust(verdict, "no bound: " + bounds.error().message());

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "oracle/case/case.h"
-#include "reference/bound/once.h"
+#include "reference/bound/bounds.h"
 
 namespace moe4::oracle {
 

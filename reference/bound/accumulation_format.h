@@ -1,7 +1,8 @@
 // The arithmetic that a kernel adds in, as the proved bounds see it (BND-1, BND-8).
 #pragma once
 
-#include "reference/bound/once.h"
+#include "reference/profile/arithmetic.h"
+#include "reference/tensor.h"
 
 namespace moe4 {
 

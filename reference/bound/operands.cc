@@ -5,23 +5,20 @@
 #include <cmath>
 
 #include "reference/bound/exact_double.h"
-#include "reference/formats/packed_codes.h"
-#include "reference/linear/weight.h"
 
 namespace moe4 {
 namespace {
 
-// The 16 weights of a scale byte, as doubles; lowest bits beside them.
+// The 16 weights of a group, as doubles; lowest bits beside them.
 struct GroupWeights {
   std::array<double, 16> value{};
   std::array<int, 16> low_bit{};
-  bool finite = true;
+  std::array<bool, 16> finite{};
 
-  GroupWeights(E8M0Bits scale, const Policy& policy) {
-    const auto weights = weights_of_group(scale, policy);
+  explicit GroupWeights(const std::array<ExactValue, 16>& weights) {
     for (std::size_t code = 0; code < 16; ++code) {
-      finite = finite && weights[code].is_finite();
-      value[code] = weights[code].is_finite() ? to_double(weights[code]) : 0.0;
+      finite[code] = weights[code].is_finite();
+      value[code] = finite[code] ? to_double(weights[code]) : 0.0;
       low_bit[code] = lowest_bit(value[code]);
     }
   }
@@ -45,13 +42,14 @@ int lowest_bit(double v) {
   return exponent - 53 + std::countr_zero(static_cast<std::uint64_t>(significand));
 }
 
-TokenOperand::TokenOperand(const FlatPlan& plan, const Elements<2>& tokens, std::int64_t t, std::int64_t in)
-    : x(static_cast<std::size_t>(in)),
-      low_bit(static_cast<std::size_t>(in / kGroupSize), kNoBit),
-      largest(static_cast<std::size_t>(in / kGroupSize), 0.0) {
+TokenOperand::TokenOperand(const FlatPlan& plan, const Elements<3>& tokens,
+                           const std::array<std::int64_t, 2>& row)
+    : x(plan.index.size()),
+      low_bit(plan.index.size() / kGroupSize, kNoBit),
+      largest(plan.index.size() / kGroupSize, 0.0) {
   for (std::size_t p = 0; p < x.size(); ++p) {
     const std::int32_t i = plan.index[p];
-    const ExactValue value = tokens.value({t, i});
+    const ExactValue value = tokens.value({row[0], row[1], i});
     if (!value.is_finite()) {
       finite = false;
       continue;
@@ -75,16 +73,16 @@ RowBlock::RowBlock(const FlatPlan& plan)
   }
 }
 
-void RowBlock::decode(const FlatPlan& plan, const Elements<4>& packed_weights, const Elements<3>& scale_bytes,
-                      const Policy& policy, std::int64_t expert, std::int64_t first_row, std::int64_t out) {
+void RowBlock::decode(const WeightReader& weights, std::int64_t expert, std::int64_t first_row,
+                      std::int64_t out) {
   finite.fill(true);
   tiny = false;
   for (int lane = 0; lane < kRowBlock; ++lane) {
     if (first_row + lane < out) {
-      decode_row(packed_weights, scale_bytes, policy, expert, first_row + lane, lane);
+      decode_row(weights, expert, first_row + lane, lane);
       continue;
     }
-    for (std::size_t p = 0; p < plan.index.size(); ++p) w[p][lane / 2][lane % 2] = 0;
+    for (RowPairs& position : w) position[lane / 2][lane % 2] = 0;
     for (std::size_t g = 0; g < low_bit.size(); ++g) {
       low_bit[g][lane] = kNoBit;
       magnitude[g][lane] = 0;
@@ -92,23 +90,19 @@ void RowBlock::decode(const FlatPlan& plan, const Elements<4>& packed_weights, c
   }
 }
 
-void RowBlock::decode_row(const Elements<4>& packed_weights, const Elements<3>& scale_bytes,
-                          const Policy& policy, std::int64_t expert, std::int64_t row, int lane) {
+void RowBlock::decode_row(const WeightReader& weights, std::int64_t expert, std::int64_t row, int lane) {
   for (std::size_t g = 0; g < low_bit.size(); ++g) {
-    const auto group = static_cast<std::int64_t>(g);
-    const GroupWeights weights(E8M0Bits{static_cast<std::uint8_t>(scale_bytes.bits({expert, row, group}))},
-                               policy);
-    finite[lane] = finite[lane] && weights.finite;
+    const WeightGroup group = weights.group(expert, row, static_cast<std::int64_t>(g));
+    const GroupWeights values(group.value_of_code);
     int low = kNoBit;
     double sum = 0;
-    for (int k = 0; k < kGroupSize; ++k) {
-      const auto byte =
-          static_cast<std::uint8_t>(packed_weights.bits({expert, row, group, byte_of_element(k)}));
-      const std::size_t code = code_in_byte(byte, k).bits;
-      const double value = weights.value[code];
-      const auto p = static_cast<std::size_t>(position_[g * kGroupSize + static_cast<std::size_t>(k)]);
+    for (std::size_t k = 0; k < kGroupSize; ++k) {
+      const std::size_t code = group.code[k];
+      const double value = values.value[code];
+      const auto p = static_cast<std::size_t>(position_[g * kGroupSize + k]);
       w[p][lane / 2][lane % 2] = value;
-      low = std::min(low, weights.low_bit[code]);
+      finite[lane] = finite[lane] && values.finite[code];
+      low = std::min(low, values.low_bit[code]);
       sum += std::fabs(value);
       tiny = tiny || (value != 0 && std::fabs(value) < 0x1p-123);
     }

@@ -8,7 +8,7 @@
 
 #include "reference/accumulate/order.h"
 #include "reference/formats/elements.h"
-#include "reference/linear/mxfp4_expert_linear.h"
+#include "reference/linear/expert_weights.h"
 
 namespace moe4 {
 
@@ -28,7 +28,7 @@ inline constexpr int kNoBit = 1 << 28;
 // The exponent of the lowest set bit of a finite double; kNoBit for zero.
 int lowest_bit(double v);
 
-// x[t,:]. Non-finite tokens are replaced by zero (BND-13).
+// One activation row. Non-finite tokens are replaced by zero (BND-13).
 struct TokenOperand {
   std::vector<double> x;        // by position
   std::vector<int> low_bit;     // by group of 32: lowest set bit of any token of the group
@@ -36,7 +36,7 @@ struct TokenOperand {
   bool finite = true;
   bool tiny = false;  // a non-zero |x| < 2^-125 (BND-8)
 
-  TokenOperand(const FlatPlan& plan, const Elements<2>& tokens, std::int64_t t, std::int64_t in);
+  TokenOperand(const FlatPlan& plan, const Elements<3>& tokens, const std::array<std::int64_t, 2>& row);
 };
 
 inline constexpr int kRowBlock = 8;
@@ -53,14 +53,12 @@ struct RowBlock {
   bool tiny = false;  // a non-zero |w| < 2^-123 (BND-8)
 
   explicit RowBlock(const FlatPlan& plan);
-  void decode(const FlatPlan& plan, const Elements<4>& packed_weights, const Elements<3>& scale_bytes,
-              const Policy& policy, std::int64_t expert, std::int64_t first_row, std::int64_t out);
+  void decode(const WeightReader& weights, std::int64_t expert, std::int64_t first_row, std::int64_t out);
 
   double weight(std::size_t position, int row) const { return w[position][row / 2][row % 2]; }
 
  private:
-  void decode_row(const Elements<4>& packed_weights, const Elements<3>& scale_bytes, const Policy& policy,
-                  std::int64_t expert, std::int64_t row, int lane);
+  void decode_row(const WeightReader& weights, std::int64_t expert, std::int64_t row, int lane);
   std::vector<std::int32_t> position_;  // the inverse of FlatPlan::index
 };
 

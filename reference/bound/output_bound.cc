@@ -42,8 +42,17 @@ void OutputBound::add_slot(const SlotWeight& p, const DotBound& dot, bool operan
   terms_ += p.magnitude * dot.terms;
 }
 
+OutputBound OutputBound::of_row(const DotBound& dot) {
+  OutputBound bound;
+  bound.row_ = true;
+  bound.dot_errors_ = dot.error;
+  bound.overflow_ = dot.overflow;
+  return bound;
+}
+
 OutputBound::Result OutputBound::finish(double s, bool finite_by_rule,
                                         const AccumulationFormat& format) const {
+  if (row_) return {dot_errors_, overflow_ || (!finite_by_rule && format.ftz)};  // BND-17, BND-13
   const auto n = static_cast<double>(slots_);
   const double magnitudes = round_up(std::fabs(s) + magnitudes_, 8 * n);
   const double roundings = n + (converts_ ? 3 : 2);

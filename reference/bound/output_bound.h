@@ -24,6 +24,9 @@ class OutputBound {
   void add_slot(const SlotWeight& p, const DotBound& dot, bool operands_finite,
                 const AccumulationFormat& format);
 
+  // An output that is one dot product and nothing else (BND-17).
+  static OutputBound of_row(const DotBound& dot);
+
   struct Result {
     double error = 0;           // E of BND-9 or 0 by BND-10; may be infinite (F64 only)
     bool may_overflow = false;  // BND-12; for outputs that are not finite by rule, BND-13
@@ -39,6 +42,7 @@ class OutputBound {
   int low_bit_ = kNoBit;
   std::int64_t slots_ = 0;
   bool converts_ = false;
+  bool row_ = false;
   bool exact_ = true;       // BND-10 so far
   bool overflow_ = false;   // BND-12
   bool unsettled_ = false;  // BND-13

@@ -1,14 +1,12 @@
 #include "reference/linear/combine.h"
 
 #include <string>
-#include <vector>
 
 #include "reference/arithmetic/product.h"
 #include "reference/formats/elements.h"
 #include "reference/linear/checks.h"
 #include "reference/linear/exact_output.h"
 #include "reference/linear/store.h"
-#include "reference/routing/slots.h"
 
 namespace moe4 {
 namespace {
@@ -76,20 +74,20 @@ Result<CombineDims> validate(const CombineInputs& inputs, const MutableTensorVie
   return dims;
 }
 
-// The slots of token t that are terms (RTE-14).
-std::vector<Slot> slots_of(const CombineInputs& inputs, std::int64_t t, Policy policy) {
-  policy.ids = Ids::kAbsent;
-  if (inputs.selected_experts) {
-    return contributing_slots(*inputs.selected_experts, inputs.mixture_weights, t, policy);
-  }
-  const std::int64_t zero = 0;
-  const TensorView present = {Dtype::kI64, inputs.mixture_weights.shape, &zero, {0, 0}};
-  return contributing_slots(present, inputs.mixture_weights, t, policy);
-}
-
 }  // namespace
 
 Result<CombineDims> validate_combine(const CombineInputs& inputs) { return validate(inputs, nullptr); }
+
+std::vector<Slot> combine_slots(const CombineInputs& inputs, std::int64_t t, const Policy& policy) {
+  Policy with_absent = policy;  // RTE-14: whatever the policy `ids`
+  with_absent.ids = Ids::kAbsent;
+  if (inputs.selected_experts) {
+    return contributing_slots(*inputs.selected_experts, inputs.mixture_weights, t, with_absent);
+  }
+  const std::int64_t zero = 0;
+  const TensorView present = {Dtype::kI64, inputs.mixture_weights.shape, &zero, {0, 0}};
+  return contributing_slots(present, inputs.mixture_weights, t, with_absent);
+}
 
 Status combine(const CombineInputs& inputs, MutableTensorView output, const Policy& policy) {
   const Result<CombineDims> dims = validate(inputs, &output);
@@ -100,7 +98,7 @@ Status combine(const CombineInputs& inputs, MutableTensorView output, const Poli
 
 #pragma omp parallel for schedule(static) if (parallel)
   for (std::int64_t t = 0; t < dims->tokens; ++t) {
-    const std::vector<Slot> slots = slots_of(inputs, t, policy);
+    const std::vector<Slot> slots = combine_slots(inputs, t, policy);
     for (std::int64_t o = 0; o < dims->out; ++o) {
       const ExactValue s = shared.value({t, o});
       OutputSum sum;

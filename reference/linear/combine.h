@@ -9,8 +9,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "reference/policy.h"
+#include "reference/routing/slots.h"
 #include "reference/status.h"
 #include "reference/tensor.h"
 
@@ -31,6 +33,9 @@ struct CombineDims {
 
 // RTE-16 and RTE-15 without the output.
 Result<CombineDims> validate_combine(const CombineInputs& inputs);
+
+// The slots of token t that are terms (RTE-14); slot j weighs row t·K + j. Precondition: valid inputs.
+std::vector<Slot> combine_slots(const CombineInputs& inputs, std::int64_t t, const Policy& policy);
 
 // The norm, into memory of the caller, rounded to the dtype of output. On an Error nothing has been written.
 Status combine(const CombineInputs& inputs, MutableTensorView output, const Policy& policy = {});

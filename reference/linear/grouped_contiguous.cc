@@ -47,6 +47,13 @@ Result<RowDims> validate_grouped_contiguous(const GroupedContiguousInputs& input
   return planned->dims;
 }
 
+Result<RoutedRows> grouped_contiguous_rows(const GroupedContiguousInputs& inputs) {
+  Result<Plan> planned = plan(inputs, nullptr);
+  if (!planned.ok()) return planned.error();
+  return RoutedRows{planned->dims, by_blocks(inputs.latent_tokens, 1, planned->dims.rows),
+                    std::move(planned->rows)};
+}
+
 Result<std::vector<std::uint8_t>> grouped_contiguous(const GroupedContiguousInputs& inputs,
                                                      MutableTensorView output, const Policy& policy) {
   const Result<Plan> planned = plan(inputs, &output);

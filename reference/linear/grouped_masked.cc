@@ -80,6 +80,14 @@ Result<GroupedMaskedDims> validate_grouped_masked(const GroupedMaskedInputs& inp
   return planned->dims;
 }
 
+Result<RoutedRows> grouped_masked_rows(const GroupedMaskedInputs& inputs) {
+  Result<Plan> planned = plan(inputs, nullptr);
+  if (!planned.ok()) return planned.error();
+  return RoutedRows{planned->dims,
+                    by_blocks(inputs.latent_tokens, planned->dims.experts, planned->dims.max_m),
+                    std::move(planned->rows)};
+}
+
 Result<std::vector<std::uint8_t>> grouped_masked(const GroupedMaskedInputs& inputs, MutableTensorView output,
                                                  const Policy& policy) {
   const Result<Plan> planned = plan(inputs, &output);

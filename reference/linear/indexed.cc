@@ -114,6 +114,13 @@ Result<RowDims> validate_indexed(const IndexedInputs& inputs) {
   return planned->dims;
 }
 
+Result<RoutedRows> indexed_rows(const IndexedInputs& inputs) {
+  Result<Plan> planned = plan(inputs, nullptr);
+  if (!planned.ok()) return planned.error();
+  return RoutedRows{planned->dims, by_blocks(inputs.latent_tokens, 1, inputs.latent_tokens.dim(0)),
+                    std::move(planned->rows)};
+}
+
 Result<std::vector<std::uint8_t>> indexed(const IndexedInputs& inputs, MutableTensorView output,
                                           const Policy& policy) {
   const Result<Plan> planned = plan(inputs, &output);

@@ -37,6 +37,14 @@ struct RoutedRow {
   std::array<std::int64_t, 2> source{};
 };
 
+// A valid call as its rows, ascending in the routing's own order, and the activations that `source` points
+// into.
+struct RoutedRows {
+  RowDims dims;
+  TensorView tokens_by_blocks;
+  std::vector<RoutedRow> rows;
+};
+
 // latent_tokens as [a,b,I], b rows a block. Precondition: rank 3, or rank 2 with a·b rows; valid strides.
 TensorView by_blocks(const TensorView& latent_tokens, std::int64_t blocks, std::int64_t rows_a_block);
 

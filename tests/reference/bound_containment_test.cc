@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "reference/bound/once.h"
+#include "reference/bound/bounds.h"
 #include "tests/reference/adversarial_data.h"
 #include "tests/reference/kernel_simulation.h"
 
@@ -35,7 +35,7 @@ std::uint64_t bits_of(const Tensor& tensor, std::size_t index) {
   return bits;
 }
 
-void compare(const OnceBounds& bounds, const Tensor& output, Count& count) {
+void compare(const OutputBounds& bounds, const Tensor& output, Count& count) {
   for (std::size_t k = 0; k < bounds.outputs.size(); ++k) {
     const OutputInterval& y = bounds.outputs[k];
     const std::uint64_t got = bits_of(output, k);
@@ -73,7 +73,8 @@ TEST(BoundContainment, HealthyKernelsStayInside) {
           sizes.in = serial % 7 == 0 ? 256 : 64;
           sizes.top_k = 1 + serial % 3;
           const DataSet set = make_data(kind, sizes, static_cast<std::uint64_t>(serial));
-          const auto bounds = once_bounds(set.inputs(), {}, arithmetic(order, rounded));
+          const auto bounds =
+              expert_linear_bounds(linear_inputs(set.inputs()), {}, arithmetic(order, rounded));
           ASSERT_TRUE(bounds.ok());
           const SlotOrder slots = kSlots[static_cast<std::size_t>(serial) % kSlots.size()];
           Count count;
@@ -105,7 +106,7 @@ TEST(BoundContainment, AnyOrderHoldsEveryOrder) {
       sizes.in = 128;
       const DataSet set = make_data(kind, sizes, 7);
       for (const bool rounded : {false, true}) {
-        const auto bounds = once_bounds(set.inputs(), {}, arithmetic("any", rounded));
+        const auto bounds = expert_linear_bounds(linear_inputs(set.inputs()), {}, arithmetic("any", rounded));
         ASSERT_TRUE(bounds.ok());
         for (const char* order : kOrders) {
           Count count;
@@ -131,7 +132,8 @@ TEST(BoundContainment, FlushingKernelsStayInside) {
         const DataSet set = make_data(kind, sizes, 13);
         const Order parsed = parse_order(order).value();
         for (const bool rounded : {false, true}) {
-          const auto flushing = once_bounds(set.inputs(), {}, {parsed, rounded, true});
+          const auto flushing =
+              expert_linear_bounds(linear_inputs(set.inputs()), {}, {parsed, rounded, true});
           ASSERT_TRUE(flushing.ok());
           const Tensor output = simulate(set.inputs(), {parsed, rounded, SlotOrder::kSharedFirst, true});
           Count count;
@@ -139,7 +141,8 @@ TEST(BoundContainment, FlushingKernelsStayInside) {
           EXPECT_EQ(count.outside, 0)
               << "data " << static_cast<int>(kind) << " " << order << " " << name_of(x);
           Count undeclared;
-          compare(*once_bounds(set.inputs(), {}, {parsed, rounded, false}), output, undeclared);
+          compare(*expert_linear_bounds(linear_inputs(set.inputs()), {}, {parsed, rounded, false}), output,
+                  undeclared);
           not_plain += undeclared.outside;
         }
       }
@@ -156,7 +159,7 @@ TEST(BoundContainment, WideMixtureWeightsAreConverted) {
     sizes.p = Dtype::kF64;
     sizes.s = Dtype::kF64;
     const DataSet set = make_data(kind, sizes, 11);
-    const auto bounds = once_bounds(set.inputs(), {}, arithmetic("seq"));
+    const auto bounds = expert_linear_bounds(linear_inputs(set.inputs()), {}, arithmetic("seq"));
     ASSERT_TRUE(bounds.ok());
     Count count;
     compare(*bounds, simulate(set.inputs(), {parse_order("seq").value(), false, SlotOrder::kHalves}), count);
@@ -183,7 +186,7 @@ TEST(BoundContainment, AnotherOrderFallsOutside) {
       put(set.latent_tokens, t * sizes.in + i + 1, -m + 0x1p-20 * random.unit());
     }
   }
-  const auto bounds = once_bounds(set.inputs(), {}, arithmetic("seq"));
+  const auto bounds = expert_linear_bounds(linear_inputs(set.inputs()), {}, arithmetic("seq"));
   ASSERT_TRUE(bounds.ok());
   Count seq;
   compare(*bounds, simulate(set.inputs(), {parse_order("seq").value()}), seq);

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "reference/bound/once.h"
+#include "reference/bound/bounds.h"
 #include "tests/reference/adversarial_data.h"
 #include "tests/reference/kernel_simulation.h"
 #include "tests/reference/problem.h"
@@ -20,7 +20,7 @@ Arithmetic arithmetic(const char* order, bool rounded = false, bool ftz = false)
 }
 
 OutputInterval only_output(const Problem& problem, const Arithmetic& a) {
-  const auto bounds = once_bounds(problem.inputs(), problem.policy, a);
+  const auto bounds = expert_linear_bounds(linear_inputs(problem.inputs()), problem.policy, a);
   EXPECT_TRUE(bounds.ok());
   return bounds->outputs.at(0);
 }
@@ -112,8 +112,8 @@ TEST(BoundValue, AnyOrderFormula) {
 // A product of a BF16 token needs no rounding of its own.
 TEST(BoundValue, ShortProductsCostNothing) {
   const DataSet set = make_data(Data::kGauss, {}, 9);
-  const auto fused = once_bounds(set.inputs(), {}, arithmetic("seq"));
-  const auto rounded = once_bounds(set.inputs(), {}, arithmetic("seq", true));
+  const auto fused = expert_linear_bounds(linear_inputs(set.inputs()), {}, arithmetic("seq"));
+  const auto rounded = expert_linear_bounds(linear_inputs(set.inputs()), {}, arithmetic("seq", true));
   for (std::size_t k = 0; k < fused->outputs.size(); ++k) {
     EXPECT_NEAR(rounded->outputs[k].error, fused->outputs[k].error, 1e-9 * fused->outputs[k].error);
   }
@@ -136,7 +136,7 @@ TEST(BoundValue, ExactDataGivesSingletons) {
           for (std::int64_t k = 0; k < sizes.tokens; ++k) put(set.mixture_weights, k, 0.5);
           for (std::int64_t k = 0; k < sizes.tokens * sizes.out; ++k) put(set.shared_output, k, 0.0);
         }
-        const auto bounds = once_bounds(set.inputs(), {}, arithmetic(order));
+        const auto bounds = expert_linear_bounds(linear_inputs(set.inputs()), {}, arithmetic(order));
         ASSERT_TRUE(bounds.ok());
         EXPECT_EQ(bounds->singleton_share, 1.0)
             << order << " " << name_of(x) << " " << static_cast<int>(kind);
@@ -274,16 +274,16 @@ TEST(BoundValue, BoundlessErrorAcceptsEverything) {
 
 TEST(BoundValue, RefusesWhatTheTheoremsDoNotCover) {
   Problem wide({.in = (std::int64_t{1} << 20) + 32});
-  const auto bounds = once_bounds(wide.inputs(), {}, {});
+  const auto bounds = expert_linear_bounds(linear_inputs(wide.inputs()), {}, {});
   ASSERT_FALSE(bounds.ok());
   EXPECT_TRUE(bounds.error().rule.starts_with("BND-15"));
   Problem invalid({.experts = 2});
   invalid.ids({2});
-  ASSERT_FALSE(once_bounds(invalid.inputs(), {}, {}).ok());
+  ASSERT_FALSE(expert_linear_bounds(linear_inputs(invalid.inputs()), {}, {}).ok());
 }
 
 TEST(BoundValue, EmptyResult) {
-  const auto bounds = once_bounds(Problem({.tokens = 0}).inputs(), {}, {});
+  const auto bounds = expert_linear_bounds(linear_inputs(Problem({.tokens = 0}).inputs()), {}, {});
   ASSERT_TRUE(bounds.ok());
   EXPECT_TRUE(bounds->outputs.empty());
 }
@@ -302,7 +302,7 @@ TEST(BoundValue, DeclaredOrdersAreTight) {
   }
   for (const auto& [order, least] :
        {std::pair{"seq", 0.60}, {"groups(32)", 0.85}, {"lanes(32,8)+shfl", 0.85}}) {
-    const auto bounds = once_bounds(set.inputs(), {}, arithmetic(order));
+    const auto bounds = expert_linear_bounds(linear_inputs(set.inputs()), {}, arithmetic(order));
     ASSERT_TRUE(bounds.ok());
     RecordProperty(order, std::to_string(bounds->singleton_share));
     EXPECT_GE(bounds->singleton_share, least) << order;
