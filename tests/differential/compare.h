@@ -16,5 +16,6 @@ std::string disagreement(const slow_model::Problem& problem);
 
 // As many problems as every drawn property here looks at.
 inline constexpr int kDrawnProblems = 12000;
+inline constexpr int kDrawnInt4Problems = 4000;
 
 }  // namespace differential

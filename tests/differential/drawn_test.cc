@@ -23,6 +23,19 @@ TEST(Drawn, TheReferenceEqualsTheSlowModelOnFiniteProblems) {
   EXPECT_EQ(problems::counterexample(agree, kDrawnProblems, finite), "");
 }
 
+TEST(Drawn, TheReferenceEqualsTheSlowModelOnInt4) {
+  const problems::Drawn int4 = {.weights = slow_model::WeightFormat::kInt4};
+  const auto agree = [](const slow_model::Problem& problem) { return disagreement(problem); };
+  EXPECT_EQ(problems::counterexample(agree, kDrawnInt4Problems, int4), "");
+}
+
+TEST(Drawn, TheReferenceEqualsTheSlowModelOnFiniteInt4) {
+  const problems::Drawn finite = {
+      .non_finite = false, .ids_absent = false, .empty = false, .weights = slow_model::WeightFormat::kInt4};
+  const auto agree = [](const slow_model::Problem& problem) { return disagreement(problem); };
+  EXPECT_EQ(problems::counterexample(agree, kDrawnInt4Problems, finite), "");
+}
+
 // LIN-6, which the comparison by class can't see.
 TEST(Drawn, NanResultsAreCanonical) {
   const auto canonical = [](const slow_model::Problem& problem) -> std::string {

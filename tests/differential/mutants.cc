@@ -14,13 +14,13 @@ Extended narrowed(const FloatFormat& format, const Extended& number) {
 }
 
 struct SwappedNibbles : ExpertLinear {
-  int code(const Problem& p, std::int64_t e, std::int64_t o, std::int64_t i) const override {
+  int code(const Layer& p, std::int64_t e, std::int64_t o, std::int64_t i) const override {
     return ExpertLinear::code(p, e, o, i ^ 1);
   }
 };
 
 struct SplitHalfNibbles : ExpertLinear {
-  int code(const Problem& p, std::int64_t e, std::int64_t o, std::int64_t i) const override {
+  int code(const Layer& p, std::int64_t e, std::int64_t o, std::int64_t i) const override {
     const std::int64_t in_group = i % 32;
     return ExpertLinear::code(p, e, o,
                               i - in_group + (in_group < 16 ? 2 * in_group : 2 * (in_group - 16) + 1));
@@ -36,63 +36,63 @@ struct LastGroupOfThreeDropped : ExpertLinear {
 };
 
 struct LargestCodeIsFive : ExpertLinear {
-  Extended weight(const Problem& p, int code, std::uint8_t byte) const override {
+  Extended weight(const Layer& p, int code, std::uint8_t byte) const override {
     const Extended scale = ExpertLinear::weight(p, 2, byte);
     return code == 7 ? scale * Extended::finite(Dyadic::scaled(5, 0)) : ExpertLinear::weight(p, code, byte);
   }
 };
 
 struct CodeOneIsZero : ExpertLinear {
-  Extended weight(const Problem& p, int code, std::uint8_t byte) const override {
+  Extended weight(const Layer& p, int code, std::uint8_t byte) const override {
     return ExpertLinear::weight(p, code % 8 == 1 ? code - 1 : code, byte);
   }
 };
 
 struct ScaleOfTheFirstGroup : ExpertLinear {
-  std::uint8_t scale_byte(const Problem& p, std::int64_t e, std::int64_t o, std::int64_t) const override {
+  std::uint8_t scale_byte(const Layer& p, std::int64_t e, std::int64_t o, std::int64_t) const override {
     return ExpertLinear::scale_byte(p, e, o, 0);
   }
 };
 
 struct ScaleBias128 : ExpertLinear {
-  Extended weight(const Problem& p, int code, std::uint8_t byte) const override {
+  Extended weight(const Layer& p, int code, std::uint8_t byte) const override {
     return ExpertLinear::weight(p, code, byte) * Extended::finite(Dyadic::scaled(1, -1));
   }
 };
 
 struct ScaleByteZeroIsZero : ExpertLinear {
-  Extended weight(const Problem& p, int code, std::uint8_t byte) const override {
+  Extended weight(const Layer& p, int code, std::uint8_t byte) const override {
     return byte == 0 ? Extended() : ExpertLinear::weight(p, code, byte);
   }
 };
 
 struct ScaleByte134IsNan : ExpertLinear {
-  Extended weight(const Problem& p, int code, std::uint8_t byte) const override {
+  Extended weight(const Layer& p, int code, std::uint8_t byte) const override {
     return byte == 134 ? Extended::nan() : ExpertLinear::weight(p, code, byte);
   }
 };
 
 struct ScaleByte255SparesZeroCodes : ExpertLinear {
-  Extended weight(const Problem& p, int code, std::uint8_t byte) const override {
+  Extended weight(const Layer& p, int code, std::uint8_t byte) const override {
     return byte == 255 && code % 8 == 0 ? Extended() : ExpertLinear::weight(p, code, byte);
   }
 };
 
 struct ScaleByte255IsAlwaysInfinite : ExpertLinear {
-  Extended weight(const Problem& p, int code, std::uint8_t byte) const override {
+  Extended weight(const Layer& p, int code, std::uint8_t byte) const override {
     return byte == 255 ? weight_of(code, byte, ScaleNan::kInf, ScaleZero::kExact)
                        : ExpertLinear::weight(p, code, byte);
   }
 };
 
 struct WeightsRoundedToBf16 : ExpertLinear {
-  Extended weight(const Problem& p, int code, std::uint8_t byte) const override {
+  Extended weight(const Layer& p, int code, std::uint8_t byte) const override {
     return narrowed(kBf16, ExpertLinear::weight(p, code, byte));
   }
 };
 
 struct FlushIgnored : ExpertLinear {
-  Extended weight(const Problem& p, int code, std::uint8_t byte) const override {
+  Extended weight(const Layer& p, int code, std::uint8_t byte) const override {
     return weight_of(code, byte, p.policy.scale_nan, ScaleZero::kExact);
   }
 };

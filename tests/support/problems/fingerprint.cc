@@ -12,6 +12,7 @@ std::uint64_t fingerprint(const slow_model::Problem& problem) {
   const auto mix = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001B3; };
   std::for_each(problem.latent_tokens.bits.begin(), problem.latent_tokens.bits.end(), mix);
   std::for_each(problem.packed_weights.begin(), problem.packed_weights.end(), mix);
+  std::for_each(problem.packed_words.begin(), problem.packed_words.end(), mix);
   std::for_each(problem.shared_output.bits.begin(), problem.shared_output.bits.end(), mix);
   return hash >> 16;
 }

@@ -6,6 +6,7 @@
 #include <rapidcheck/shrinkable/Create.h>
 
 #include "tests/support/problems/draw_bits.h"
+#include "tests/support/problems/draw_layer.h"
 #include "tests/support/problems/shrink_problem.h"
 #include "tests/support/problems/stage_problem.h"
 
@@ -24,8 +25,7 @@ FloatTensor draw_tensor(Draw& draw, std::int64_t count) {
 
 void draw_policy(Draw& draw, const Drawn& drawn, slow_model::Policy& policy) {
   using namespace slow_model;
-  policy.scale_nan = draw.pick({ScaleNan::kOcp, ScaleNan::kFormula, ScaleNan::kInf});
-  policy.scale_zero = draw.pick({ScaleZero::kExact, ScaleZero::kFlush});
+  draw_scale_policies(draw, policy);
   policy.zero = draw.pick({ZeroCompare::kAny, ZeroCompare::kStrict});
   policy.ids = drawn.ids_absent ? draw.pick({Ids::kError, Ids::kAbsent}) : Ids::kError;
   policy.skip_zero_p = draw.pick({SkipZeroP::kNo, SkipZeroP::kYes});
@@ -64,13 +64,12 @@ void plant_zero_p(Draw& draw, FloatTensor& mixture_weights) {
 
 Problem draw_problem(Draw& draw, const Drawn& drawn) {
   Problem problem;
+  problem.weights = drawn.weights;
   draw_policy(draw, drawn, problem.policy);
   draw_shape(draw, drawn, problem);
-  const std::int64_t rows = problem.experts * problem.out;
   const bool non_finite = drawn.non_finite && draw.one_in(4);
   problem.latent_tokens = draw_tensor(draw, problem.tokens * problem.in());
-  problem.packed_weights = draw_packed(draw, rows * problem.row_bytes());
-  problem.scale_bytes = draw_scale_bytes(draw, rows * problem.groups, non_finite);
+  draw_weights(draw, problem, non_finite);
   problem.wide_ids = draw.one_in(2);
   draw_ids(draw, problem);
   problem.mixture_weights = draw_tensor(draw, problem.tokens * problem.top_k);
@@ -86,22 +85,36 @@ Problem draw_problem(Draw& draw, const Drawn& drawn) {
   if (draw.one_in(2)) aim_shared(draw, problem);
   if (non_finite && draw.one_in(4)) plant_infinite_p(draw, problem);
   if (non_finite && draw.one_in(3)) {
-    plant_scale_255(draw, problem);
+    plant_nan_scale(draw, problem);
     return problem;
   }
   if (non_finite) plant_non_finite(draw, problem);
   return problem;
 }
 
+// Problems that draw_one draws, shrunk by the overload of shrinks() for them.
+template <class DrawOne>
+auto generator(const DrawOne& draw_one) {
+  using One = decltype(draw_one(std::declval<Draw&>()));
+  return rc::Gen<One>([draw_one](const rc::Random& random, int) {
+    Draw draw(random);
+    return rc::shrinkable::shrinkRecur(
+        draw_one(draw), [](const One& problem) { return rc::seq::fromContainer(shrinks(problem)); });
+  });
+}
+
 }  // namespace
 
 rc::Gen<Problem> any_problem(const Drawn& drawn) {
-  return [drawn](const rc::Random& random, int) {
-    Draw draw(random);
-    return rc::shrinkable::shrinkRecur(draw_problem(draw, drawn), [](const Problem& problem) {
-      return rc::seq::fromContainer(shrinks(problem));
-    });
-  };
+  return generator([drawn](Draw& draw) { return draw_problem(draw, drawn); });
+}
+
+rc::Gen<slow_model::RowsProblem> any_rows(slow_model::RowsOp op, slow_model::WeightFormat weights) {
+  return generator([op, weights](Draw& draw) { return draw_rows(draw, op, weights); });
+}
+
+rc::Gen<slow_model::CombineProblem> any_combine() {
+  return generator([](Draw& draw) { return draw_combine(draw); });
 }
 
 }  // namespace problems

@@ -26,7 +26,8 @@ void print(std::ostream& stream, const char* name, const FloatTensor& tensor) {
 std::ostream& operator<<(std::ostream& stream, const Problem& problem) {
   static constexpr const char* kScaleNan[] = {"ocp", "formula", "inf"};
   const Policy& policy = problem.policy;
-  stream << "tokens=" << problem.tokens << " experts=" << problem.experts << " in=" << problem.in()
+  stream << "weights=" << (problem.weights == WeightFormat::kInt4 ? "int4" : "mxfp4")
+         << " tokens=" << problem.tokens << " experts=" << problem.experts << " in=" << problem.in()
          << " out=" << problem.out << " top_k=" << problem.top_k
          << " scale_nan=" << kScaleNan[static_cast<int>(policy.scale_nan)]
          << " scale_zero=" << (policy.scale_zero == ScaleZero::kExact ? "exact" : "flush")
@@ -34,8 +35,13 @@ std::ostream& operator<<(std::ostream& stream, const Problem& problem) {
          << " ids=" << (policy.ids == Ids::kError ? "error" : "absent")
          << " skip_zero_p=" << (policy.skip_zero_p == SkipZeroP::kNo ? "no" : "yes");
   print(stream, "latent_tokens", problem.latent_tokens);
-  print(stream, "packed_weights", "U8", 2, problem.packed_weights);
-  print(stream, "scale_bytes", "U8", 2, problem.scale_bytes);
+  if (problem.weights == WeightFormat::kInt4) {
+    print(stream, "packed_weights", "I32", 8, problem.packed_words);
+    print(stream, "scales", "BF16", 4, problem.scales);
+  } else {
+    print(stream, "packed_weights", "U8", 2, problem.packed_weights);
+    print(stream, "scale_bytes", "U8", 2, problem.scale_bytes);
+  }
   stream << "\n  selected_experts " << (problem.wide_ids ? "I64" : "I32") << ":";
   for (const std::int64_t id : problem.selected_experts) {
     stream << " " << id;

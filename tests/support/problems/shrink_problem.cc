@@ -1,35 +1,15 @@
 #include "tests/support/problems/shrink_problem.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "tests/support/problems/keep.h"
 
 namespace problems {
 namespace {
 
+using slow_model::Layer;
 using slow_model::Problem;
 using Indices = std::vector<std::int64_t>;
-
-// Of a row-major [outer, middle, inner] array, the given middle indices, in the given order.
-template <class T>
-std::vector<T> keep(const std::vector<T>& data, std::int64_t outer, std::int64_t middle, std::int64_t inner,
-                    const Indices& kept) {
-  std::vector<T> result;
-  for (std::int64_t a = 0; a < outer; ++a) {
-    for (const std::int64_t b : kept) {
-      const auto first = data.begin() + (a * middle + b) * inner;
-      result.insert(result.end(), first, first + inner);
-    }
-  }
-  return result;
-}
-
-Indices all_but(std::int64_t n, std::int64_t dropped) {
-  Indices result;
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (i != dropped) result.push_back(i);
-  }
-  return result;
-}
 
 std::int64_t count(const Indices& indices) { return static_cast<std::int64_t>(indices.size()); }
 
@@ -96,23 +76,34 @@ Problem keep_slots(const Problem& problem, const Indices& slots) {
   return result;
 }
 
+void keep_layer_outputs(const Layer& layer, const Indices& outputs, Layer& result) {
+  result.out = count(outputs);
+  result.packed_weights = keep(layer.packed_weights, layer.experts, layer.out, layer.row_bytes(), outputs);
+  result.scale_bytes = keep(layer.scale_bytes, layer.experts, layer.out, layer.groups, outputs);
+  result.packed_words = keep(layer.packed_words, layer.experts, layer.out, layer.row_words(), outputs);
+  result.scales = keep(layer.scales, layer.experts, layer.out, layer.groups, outputs);
+}
+
+void keep_layer_groups(const Layer& layer, const Indices& groups, Layer& result) {
+  const std::int64_t rows = layer.experts * layer.out;
+  result.groups = count(groups);
+  result.packed_weights = keep(layer.packed_weights, rows, layer.groups, 16, groups);
+  result.scale_bytes = keep(layer.scale_bytes, rows, layer.groups, 1, groups);
+  result.packed_words = keep(layer.packed_words, rows, layer.groups, 4, groups);
+  result.scales = keep(layer.scales, rows, layer.groups, 1, groups);
+}
+
 Problem keep_outputs(const Problem& problem, const Indices& outputs) {
   Problem result = problem;
-  result.out = count(outputs);
-  result.packed_weights =
-      keep(problem.packed_weights, problem.experts, problem.out, problem.row_bytes(), outputs);
-  result.scale_bytes = keep(problem.scale_bytes, problem.experts, problem.out, problem.groups, outputs);
+  keep_layer_outputs(problem, outputs, result);
   result.shared_output.bits = keep(problem.shared_output.bits, problem.tokens, problem.out, 1, outputs);
   return result;
 }
 
 Problem keep_groups(const Problem& problem, const Indices& groups) {
   Problem result = problem;
-  result.groups = count(groups);
-  const std::int64_t rows = problem.experts * problem.out;
   result.latent_tokens.bits = keep(problem.latent_tokens.bits, problem.tokens, problem.groups, 32, groups);
-  result.packed_weights = keep(problem.packed_weights, rows, problem.groups, 16, groups);
-  result.scale_bytes = keep(problem.scale_bytes, rows, problem.groups, 1, groups);
+  keep_layer_groups(problem, groups, result);
   return result;
 }
 
@@ -122,6 +113,9 @@ Problem keep_experts(const Problem& problem, const Indices& experts) {
   result.packed_weights =
       keep(problem.packed_weights, 1, problem.experts, problem.out * problem.row_bytes(), experts);
   result.scale_bytes = keep(problem.scale_bytes, 1, problem.experts, problem.out * problem.groups, experts);
+  result.packed_words =
+      keep(problem.packed_words, 1, problem.experts, problem.out * problem.row_words(), experts);
+  result.scales = keep(problem.scales, 1, problem.experts, problem.out * problem.groups, experts);
   for (std::int64_t& id : result.selected_experts) {
     if (id >= 0) {
       id = std::find(experts.begin(), experts.end(), id) - experts.begin();
@@ -136,11 +130,17 @@ std::vector<Problem> shrinks(const Problem& problem) {
   for (std::size_t n = 0; n < problem.scale_bytes.size(); ++n) {
     add_with_element<std::uint8_t>(problem, &Problem::scale_bytes, n, 127, result);
   }
+  for (std::size_t n = 0; n < problem.scales.size(); ++n) {
+    add_with_element<std::uint16_t>(problem, &Problem::scales, n, 0x3F80, result);
+  }
   add_with_float(problem, &Problem::shared_output, result);
   add_with_float(problem, &Problem::mixture_weights, result);
   add_with_float(problem, &Problem::latent_tokens, result);
   for (std::size_t n = 0; n < problem.packed_weights.size(); ++n) {
     add_with_element<std::uint8_t>(problem, &Problem::packed_weights, n, 0, result);
+  }
+  for (std::size_t n = 0; n < problem.packed_words.size(); ++n) {
+    add_with_element<std::uint32_t>(problem, &Problem::packed_words, n, 0x88888888, result);
   }
   return result;
 }

@@ -20,4 +20,10 @@ slow_model::Problem keep_groups(const slow_model::Problem& problem, const std::v
 slow_model::Problem keep_experts(const slow_model::Problem& problem,
                                  const std::vector<std::int64_t>& experts);
 
+// The same of the weights alone, from `layer` into `result`.
+void keep_layer_outputs(const slow_model::Layer& layer, const std::vector<std::int64_t>& outputs,
+                        slow_model::Layer& result);
+void keep_layer_groups(const slow_model::Layer& layer, const std::vector<std::int64_t>& groups,
+                       slow_model::Layer& result);
+
 }  // namespace problems

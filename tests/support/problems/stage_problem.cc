@@ -6,11 +6,11 @@
 #include "tests/support/slow_model/expert_linear.h"
 
 namespace problems {
-namespace {
 
 using slow_model::Dyadic;
 using slow_model::FloatFormat;
 using slow_model::Problem;
+using slow_model::WeightFormat;
 
 Dyadic draw_target(Draw& draw, const FloatFormat& format, const Dyadic& routed) {
   const std::uint64_t max_finite = format.infinity() - 1;
@@ -36,10 +36,9 @@ Dyadic draw_target(Draw& draw, const FloatFormat& format, const Dyadic& routed) 
   return draw.one_in(2) ? -magnitude : magnitude;
 }
 
-}  // namespace
-
 void cancel_dots(Draw& draw, Problem& problem) {
-  const bool opposite_tokens = draw.one_in(2);
+  // Int4 has no opposite of -8, so that its pairs always have equal codes.
+  const bool opposite_tokens = draw.one_in(2) || problem.weights == WeightFormat::kInt4;
   auto& x = problem.latent_tokens.bits;
   for (std::size_t i = 0; i + 1 < x.size(); i += 2) {
     x[i + 1] = opposite_tokens ? x[i] ^ problem.latent_tokens.format.sign_bit() : x[i];
@@ -48,6 +47,10 @@ void cancel_dots(Draw& draw, Problem& problem) {
     const int low = byte & 0x0F;
     const int high = opposite_tokens ? low : low ^ 8;
     byte = static_cast<std::uint8_t>(high << 4 | low);
+  }
+  for (std::uint32_t& word : problem.packed_words) {
+    const std::uint32_t even = word & 0x0F0F0F0F;
+    word = even << 4 | even;
   }
 }
 
@@ -103,10 +106,16 @@ void aim_shared(Draw& draw, Problem& problem) {
 void plant_ties(Draw& draw, Problem& problem) {
   const FloatFormat& format = problem.output_format();
   problem.shared_output.format = format;
-  for (std::int64_t row = 0; row < problem.experts * problem.out; ++row) {
-    std::uint8_t& first_codes = problem.packed_weights[static_cast<std::size_t>(row * problem.row_bytes())];
-    first_codes = static_cast<std::uint8_t>((first_codes & 0xF0) | 1);  // element 0 is 0.5
-    problem.scale_bytes[static_cast<std::size_t>(row * problem.groups)] = 127;
+  for (std::int64_t row = 0; row < problem.experts * problem.out; ++row) {  // element 0 is 0.5
+    if (problem.weights == WeightFormat::kInt4) {
+      std::uint32_t& first_codes = problem.packed_words[static_cast<std::size_t>(row * problem.row_words())];
+      first_codes = (first_codes & ~0xFu) | 9;
+      problem.scales[static_cast<std::size_t>(row * problem.groups)] = 0x3F00;
+    } else {
+      std::uint8_t& first_codes = problem.packed_weights[static_cast<std::size_t>(row * problem.row_bytes())];
+      first_codes = static_cast<std::uint8_t>((first_codes & 0xF0) | 1);
+      problem.scale_bytes[static_cast<std::size_t>(row * problem.groups)] = 127;
+    }
   }
   for (std::int64_t t = 0; t < problem.tokens; ++t) {
     const std::uint64_t n =
@@ -130,15 +139,25 @@ void plant_ties(Draw& draw, Problem& problem) {
   }
 }
 
-void plant_scale_255(Draw& draw, Problem& problem) {
-  if (problem.scale_bytes.empty()) {
+void plant_nan_scale(Draw& draw, Problem& problem) {
+  const bool int4 = problem.weights == WeightFormat::kInt4;
+  const std::size_t groups = int4 ? problem.scales.size() : problem.scale_bytes.size();
+  if (groups == 0) {
     return;
   }
-  const std::size_t group = draw.below(problem.scale_bytes.size());
-  problem.scale_bytes[group] = 255;
+  const std::size_t group = draw.below(groups);
+  const auto place = static_cast<std::ptrdiff_t>(group);
+  if (int4) {
+    problem.scales[group] = static_cast<std::uint16_t>(draw_non_finite(draw, slow_model::kBf16));
+  } else {
+    problem.scale_bytes[group] = 255;
+  }
   if (draw.one_in(2)) {
-    std::fill_n(problem.packed_weights.begin() + static_cast<std::ptrdiff_t>(16 * group), 16,
-                std::uint8_t{0x80});
+    if (int4) {
+      std::fill_n(problem.packed_words.begin() + 4 * place, 4, 0x88888888);
+    } else {
+      std::fill_n(problem.packed_weights.begin() + 16 * place, 16, std::uint8_t{0x80});
+    }
   }
 }
 

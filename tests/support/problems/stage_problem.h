@@ -17,6 +17,11 @@ void plant_infinite_p(Draw& draw, slow_model::Problem& problem);
 // Slot 1 repeats the expert of slot 0 with the opposite p, for some tokens.
 void cancel_slots(Draw& draw, slow_model::Problem& problem);
 
+// A number of interest near `routed`: zero, a midpoint of the format's grid, the overflow threshold, half the
+// smallest subnormal.
+slow_model::Dyadic draw_target(Draw& draw, const slow_model::FloatFormat& format,
+                               const slow_model::Dyadic& routed);
+
 // Chooses shared outputs so that the exact sum lands on, or one step of shared's format beside, an
 // interesting number: zero, a midpoint of the output's grid, the overflow threshold, half the smallest
 // subnormal. Where shared's format can't hold what is missing the sum lands near it.
@@ -26,8 +31,8 @@ void aim_shared(Draw& draw, slow_model::Problem& problem);
 // can't do that where shared has no more bits than the output.
 void plant_ties(Draw& draw, slow_model::Problem& problem);
 
-// One scale byte 255 among others, half of the time over a group of zero codes.
-void plant_scale_255(Draw& draw, slow_model::Problem& problem);
+// One scale byte 255, or scale that is Inf or NaN, among others; half of the time over a group of zero codes.
+void plant_nan_scale(Draw& draw, slow_model::Problem& problem);
 
 // NaN and Inf in a few elements of tokens, p or shared.
 void plant_non_finite(Draw& draw, slow_model::Problem& problem);

@@ -88,10 +88,28 @@ std::vector<std::uint64_t> bits_of(const moe4::Tensor& tensor) {
   }
 }
 
+moe4::Tensor packed_of(const slow_model::Layer& layer) {
+  if (layer.weights == slow_model::WeightFormat::kInt4) {
+    moe4::Tensor tensor(moe4::Dtype::kI32, {layer.experts, layer.out, layer.row_words()});
+    fill<std::int32_t>(tensor, layer.packed_words);
+    return tensor;
+  }
+  return bytes(layer.packed_weights, {layer.experts, layer.out, layer.groups, 16});
+}
+
+moe4::Tensor scales_of(const slow_model::Layer& layer) {
+  if (layer.weights == slow_model::WeightFormat::kInt4) {
+    moe4::Tensor tensor(moe4::Dtype::kBF16, {layer.experts, layer.out, layer.groups});
+    fill<std::uint16_t>(tensor, layer.scales);
+    return tensor;
+  }
+  return bytes(layer.scale_bytes, {layer.experts, layer.out, layer.groups});
+}
+
 Tensors::Tensors(const slow_model::Problem& problem)
     : latent_tokens(tensor_of(problem.latent_tokens, {problem.tokens, problem.in()})),
-      packed_weights(bytes(problem.packed_weights, {problem.experts, problem.out, problem.groups, 16})),
-      scale_bytes(bytes(problem.scale_bytes, {problem.experts, problem.out, problem.groups})),
+      packed_weights(packed_of(problem)),
+      scale_bytes(scales_of(problem)),
       selected_experts(ids(problem)),
       mixture_weights(tensor_of(problem.mixture_weights, {problem.tokens, problem.top_k})),
       shared_output(tensor_of(problem.shared_output, {problem.tokens, problem.out})) {}
@@ -101,12 +119,20 @@ moe4::ExpertLinearInputs Tensors::inputs() const {
           selected_experts.view(), mixture_weights.view(), shared_output.view()};
 }
 
+moe4::LinearInputs Tensors::int4_inputs() const {
+  return {latent_tokens.view(), moe4::ExpertWeights::int4(packed_weights.view(), scale_bytes.view()),
+          selected_experts.view(), mixture_weights.view(), shared_output.view()};
+}
+
 moe4::Result<std::vector<std::uint64_t>> outputs(const slow_model::Problem& problem) {
   const Tensors tensors(problem);
   moe4::Tensor output(tensors.latent_tokens.dtype(), {problem.tokens, problem.out});
   std::fill_n(output.data(), output.bytes(), std::byte{0xA5});  // an element left alone would show
+  const moe4::Policy policy = policy_of(problem.policy);
   const moe4::Status status =
-      moe4::mxfp4_expert_linear(tensors.inputs(), output.mutable_view(), policy_of(problem.policy));
+      problem.weights == slow_model::WeightFormat::kInt4
+          ? moe4::expert_linear(tensors.int4_inputs(), output.mutable_view(), policy)
+          : moe4::mxfp4_expert_linear(tensors.inputs(), output.mutable_view(), policy);
   if (status) {
     return *status;
   }

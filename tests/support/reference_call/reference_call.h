@@ -13,18 +13,22 @@ moe4::Dtype dtype_of(const slow_model::FloatFormat& format);
 moe4::Policy policy_of(const slow_model::Policy& policy);
 moe4::Tensor tensor_of(const slow_model::FloatTensor& tensor, moe4::Shape shape);
 std::vector<std::uint64_t> bits_of(const moe4::Tensor& tensor);  // of a float tensor
+// packed_weights and scale_bytes or scales, by the layer's format.
+moe4::Tensor packed_of(const slow_model::Layer& layer);
+moe4::Tensor scales_of(const slow_model::Layer& layer);
 
 // The tensors of a problem, owned.
 struct Tensors {
   moe4::Tensor latent_tokens;
-  moe4::Tensor packed_weights;
-  moe4::Tensor scale_bytes;
+  moe4::Tensor packed_weights;  // of either format
+  moe4::Tensor scale_bytes;     // int4: scales
   moe4::Tensor selected_experts;
   moe4::Tensor mixture_weights;
   moe4::Tensor shared_output;
 
   explicit Tensors(const slow_model::Problem& problem);
-  moe4::ExpertLinearInputs inputs() const;
+  moe4::ExpertLinearInputs inputs() const;  // mxfp4
+  moe4::LinearInputs int4_inputs() const;
 };
 
 // The reference's output, as encodings.

@@ -41,25 +41,11 @@ std::int64_t ExpertLinear::expert(const Problem& problem, std::int64_t t, std::i
   return problem.selected_experts[static_cast<std::size_t>(t * problem.top_k + slot)];
 }
 
-int ExpertLinear::code(const Problem& problem, std::int64_t expert, std::int64_t o, std::int64_t i) const {
-  return code_at(problem.packed_row(expert, o), i);
-}
-
-std::uint8_t ExpertLinear::scale_byte(const Problem& problem, std::int64_t expert, std::int64_t o,
-                                      std::int64_t i) const {
-  return problem.scale_bytes[static_cast<std::size_t>((expert * problem.out + o) * problem.groups + i / 32)];
-}
-
-Extended ExpertLinear::weight(const Problem& problem, int code, std::uint8_t scale_byte) const {
-  return weight_of(code, scale_byte, problem.policy.scale_nan, problem.policy.scale_zero);
-}
-
 Extended ExpertLinear::dot(const Problem& problem, std::int64_t t, std::int64_t expert,
                            std::int64_t o) const {
   Extended sum;
   for (std::int64_t i = 0; i < summed_width(problem); ++i) {
-    const Extended w = weight(problem, code(problem, expert, o, i), scale_byte(problem, expert, o, i));
-    sum = sum + w * token(problem, t, i);
+    sum = sum + weight_at(problem, expert, o, i) * token(problem, t, i);
   }
   return sum;
 }

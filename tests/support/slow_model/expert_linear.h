@@ -1,5 +1,5 @@
-// The slow model of op=expert_linear weights=mxfp4: a second implementation of docs/spec/linear.md and
-// corners.md, which shares no line with reference/ and knows none of its headers. Exact and plain; a small
+// The slow model of op=expert_linear: a second implementation of docs/spec/linear.md, int4.md and corners.md,
+// which shares no line with reference/ and knows none of its headers. Exact and plain; a small
 // problem takes well under a millisecond.
 //
 // Each step is a virtual function, so that a test can plant one wrong step and see it found.
@@ -8,14 +8,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "tests/support/slow_model/layer_model.h"
 #include "tests/support/slow_model/problem.h"
 
 namespace slow_model {
 
-class ExpertLinear {
+class ExpertLinear : public LayerModel {
  public:
-  virtual ~ExpertLinear() = default;
-
   // The output [T,O] as encodings of the token format. Precondition: the problem is valid (validity.h).
   std::vector<std::uint64_t> outputs(const Problem& problem) const;
 
@@ -31,10 +30,6 @@ class ExpertLinear {
   virtual Extended mixture(const Problem& problem, std::int64_t t, std::int64_t slot) const;
   virtual Extended shared(const Problem& problem, std::int64_t t, std::int64_t o) const;
   virtual std::int64_t expert(const Problem& problem, std::int64_t t, std::int64_t slot) const;
-  virtual int code(const Problem& problem, std::int64_t expert, std::int64_t o, std::int64_t i) const;
-  virtual std::uint8_t scale_byte(const Problem& problem, std::int64_t expert, std::int64_t o,
-                                  std::int64_t i) const;
-  virtual Extended weight(const Problem& problem, int code, std::uint8_t scale_byte) const;
   virtual Extended dot(const Problem& problem, std::int64_t t, std::int64_t expert, std::int64_t o) const;
   virtual Extended weighted(const Problem& problem, const Extended& p, const Extended& dot) const;
   virtual std::uint64_t rounded(const FloatFormat& format, const Dyadic& number) const;
