@@ -38,7 +38,7 @@ std::string_view name_of(const Accumulation& accumulation) {
   switch (accumulation.kind) {
     case Accumulation::Kind::kExact:
       return "exact";
-    case Accumulation::Kind::kF32:
+    case Accumulation::Kind::kSequential:
       return "f32_sequential";
     case Accumulation::Kind::kTensorCore:
       return accumulation.unit->name;

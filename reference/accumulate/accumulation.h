@@ -23,8 +23,8 @@ struct TensorCore {
 std::span<const TensorCore> tensor_cores();  // oldest first
 
 struct Accumulation {
-  enum class Kind : std::uint8_t { kExact, kF32, kTensorCore };
-  Kind kind = Kind::kF32;
+  enum class Kind : std::uint8_t { kExact, kSequential, kTensorCore };
+  Kind kind = Kind::kSequential;
   const TensorCore* unit = nullptr;  // kTensorCore: one of tensor_cores()
 
   friend bool operator==(const Accumulation&, const Accumulation&) = default;

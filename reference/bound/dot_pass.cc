@@ -68,9 +68,12 @@ Status refuse_arithmetic(const Arithmetic& a) {
     return Error{"dequant", std::string(name_of(a.dequant)),
                  "BND-16: the dequantisation with a bound is norm"};
   }
-  if (a.accumulation.kind != Accumulation::Kind::kF32) {
+  if (a.accumulation.kind != Accumulation::Kind::kSequential) {
     return Error{"accumulation", std::string(name_of(a.accumulation)),
                  "BND-16: the accumulation with a bound is f32_sequential"};
+  }
+  if (a.order.slicing == Order::Slicing::kStreamK) {
+    return Error{"order", to_string(a.order), "BND-16: partials in BF16 have no bound"};
   }
   return {};
 }

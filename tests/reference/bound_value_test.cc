@@ -16,7 +16,11 @@ constexpr long double kU = 0x1p-24L;
 constexpr long double kAlpha = 0x1p-150L;
 
 Arithmetic arithmetic(const char* order, bool rounded = false, bool ftz = false) {
-  return {parse_order(order).value(), rounded, ftz};
+  Arithmetic a;
+  a.order = parse_order(order).value();
+  a.product_rounded = rounded;
+  a.ftz = ftz;
+  return a;
 }
 
 OutputInterval only_output(const Problem& problem, const Arithmetic& a) {
