@@ -1,11 +1,11 @@
 #include "reference/linear/combine.h"
 
 #include <string>
+#include <vector>
 
 #include "reference/arithmetic/product.h"
 #include "reference/formats/elements.h"
 #include "reference/linear/checks.h"
-#include "reference/linear/exact_output.h"
 #include "reference/linear/store.h"
 
 namespace moe4 {
@@ -52,7 +52,9 @@ Status check_ids(const CombineInputs& inputs, const CombineDims& dims) {
   return {};
 }
 
-Result<CombineDims> validate(const CombineInputs& inputs, const MutableTensorView* output) {
+}  // namespace
+
+Result<CombineDims> validate_combine(const CombineInputs& inputs, const MutableTensorView* output) {
   const std::vector<Field> fields = fields_of(inputs);
   if (Status error = check_ranks(fields)) return *error;
   if (Status error = check_dtypes(fields)) return *error;
@@ -74,10 +76,6 @@ Result<CombineDims> validate(const CombineInputs& inputs, const MutableTensorVie
   return dims;
 }
 
-}  // namespace
-
-Result<CombineDims> validate_combine(const CombineInputs& inputs) { return validate(inputs, nullptr); }
-
 std::vector<Slot> combine_slots(const CombineInputs& inputs, std::int64_t t, const Policy& policy) {
   Policy with_absent = policy;  // RTE-14: whatever the policy `ids`
   with_absent.ids = Ids::kAbsent;
@@ -89,24 +87,27 @@ std::vector<Slot> combine_slots(const CombineInputs& inputs, std::int64_t t, con
   return contributing_slots(present, inputs.mixture_weights, t, with_absent);
 }
 
+ExactOutput CombineTerms::output(const std::vector<Slot>& slots, std::int64_t t, std::int64_t o) const {
+  const ExactValue s = shared.value({t, o});
+  OutputSum sum;
+  sum.add(s);
+  for (const Slot& slot : slots) sum.add(product(slot.p, rows.value({t * top_k + slot.j, o})));
+  const bool minus_zero = slots.empty() && s.is_zero() && s.negative;  // LIN-7
+  return ExactOutput(sum, minus_zero);
+}
+
 Status combine(const CombineInputs& inputs, MutableTensorView output, const Policy& policy) {
-  const Result<CombineDims> dims = validate(inputs, &output);
+  const Result<CombineDims> dims = validate_combine(inputs, &output);
   if (!dims.ok()) return dims.error();
-  const Elements<2> rows(inputs.rows);
-  const Elements<2> shared(inputs.shared_output);
+  const CombineTerms terms(inputs);
   const bool parallel = dims->tokens * dims->out >= kMinParallelProducts / (dims->top_k + 1);
 
 #pragma omp parallel for schedule(static) if (parallel)
   for (std::int64_t t = 0; t < dims->tokens; ++t) {
     const std::vector<Slot> slots = combine_slots(inputs, t, policy);
     for (std::int64_t o = 0; o < dims->out; ++o) {
-      const ExactValue s = shared.value({t, o});
-      OutputSum sum;
-      sum.add(s);
-      for (const Slot& slot : slots) sum.add(product(slot.p, rows.value({t * dims->top_k + slot.j, o})));
-      const bool minus_zero = slots.empty() && s.is_zero() && s.negative;        // LIN-7
-      const std::uint64_t y = ExactOutput(sum, minus_zero).round(output.dtype);  // RTE-13: the one rounding
-      store(output, t * dims->out + o, y);
+      const ExactOutput y = terms.output(slots, t, o);
+      store(output, t * dims->out + o, y.round(output.dtype));  // RTE-13: the one rounding
     }
   }
   return {};

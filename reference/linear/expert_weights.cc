@@ -5,10 +5,8 @@
 #include "reference/linear/weight.h"
 
 namespace moe4 {
-namespace {
 
-// Words [E,O,I/8] seen as [E,O,G,4].
-TensorView by_groups(const TensorView& words) {
+TensorView words_by_groups(const TensorView& words) {
   const Shape s = words.strides_or_contiguous();
   return {words.dtype,
           {words.dim(0), words.dim(1), words.dim(2) / kGroupWords, kGroupWords},
@@ -16,12 +14,11 @@ TensorView by_groups(const TensorView& words) {
           {s[0], s[1], s[2] * kGroupWords, s[2]}};
 }
 
-}  // namespace
-
 WeightReader::WeightReader(const ExpertWeights& weights, const Policy& policy)
     : format_(weights.format),
       policy_(policy),
-      packed_(format_ == WeightFormat::kMxfp4 ? weights.packed_weights : by_groups(weights.packed_weights)),
+      packed_(format_ == WeightFormat::kMxfp4 ? weights.packed_weights
+                                              : words_by_groups(weights.packed_weights)),
       scales_(weights.scales) {}
 
 WeightGroup WeightReader::group(std::int64_t e, std::int64_t o, std::int64_t g) const {

@@ -35,6 +35,9 @@ struct ExpertWeights {
   std::string_view scales_name() const { return format == WeightFormat::kMxfp4 ? "scale_bytes" : "scales"; }
 };
 
+// Words [E,O,I/8] seen as [E,O,G,4].
+TensorView words_by_groups(const TensorView& words);
+
 // One group: what each code means there, and the code of each element.
 struct WeightGroup {
   std::array<ExactValue, 16> value_of_code;

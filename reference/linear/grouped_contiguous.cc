@@ -3,14 +3,9 @@
 #include <string>
 
 namespace moe4 {
-namespace {
 
-struct Plan {
-  RowDims dims;
-  std::vector<RoutedRow> rows;
-};
-
-Result<Plan> plan(const GroupedContiguousInputs& inputs, const MutableTensorView* output) {
+Result<RoutedRows> grouped_contiguous_rows(const GroupedContiguousInputs& inputs,
+                                           const MutableTensorView* output) {
   const RowCall call = {inputs.latent_tokens,
                         inputs.weights,
                         {2},
@@ -19,7 +14,7 @@ Result<Plan> plan(const GroupedContiguousInputs& inputs, const MutableTensorView
   if (Status error = check_ranks_dtypes_width(call)) return *error;
   if (Status error = check_weight_shapes(inputs.weights, inputs.latent_tokens.dim(1))) return *error;
   const TensorView& packed = inputs.weights.packed_weights;
-  Plan plan;
+  RoutedRows plan;
   plan.dims = {inputs.latent_tokens.dim(0), packed.dim(0), inputs.latent_tokens.dim(1), packed.dim(1)};
   const RowDims& dims = plan.dims;
   if (Status error = check_shape("m_indices", inputs.m_indices, "[m]", {dims.rows})) return *error;
@@ -36,30 +31,22 @@ Result<Plan> plan(const GroupedContiguousInputs& inputs, const MutableTensorView
     }
     plan.rows.push_back({r, expert, {0, r}});
   }
+  plan.tokens_by_blocks = by_blocks(inputs.latent_tokens, 1, dims.rows);
   return plan;
 }
 
-}  // namespace
-
 Result<RowDims> validate_grouped_contiguous(const GroupedContiguousInputs& inputs) {
-  const Result<Plan> planned = plan(inputs, nullptr);
+  const Result<RoutedRows> planned = grouped_contiguous_rows(inputs);
   if (!planned.ok()) return planned.error();
   return planned->dims;
 }
 
-Result<RoutedRows> grouped_contiguous_rows(const GroupedContiguousInputs& inputs) {
-  Result<Plan> planned = plan(inputs, nullptr);
-  if (!planned.ok()) return planned.error();
-  return RoutedRows{planned->dims, by_blocks(inputs.latent_tokens, 1, planned->dims.rows),
-                    std::move(planned->rows)};
-}
-
 Result<std::vector<std::uint8_t>> grouped_contiguous(const GroupedContiguousInputs& inputs,
                                                      MutableTensorView output, const Policy& policy) {
-  const Result<Plan> planned = plan(inputs, &output);
+  const Result<RoutedRows> planned = grouped_contiguous_rows(inputs, &output);
   if (!planned.ok()) return planned.error();
-  return compute_rows(by_blocks(inputs.latent_tokens, 1, planned->dims.rows), inputs.weights, policy,
-                      planned->rows, planned->dims, output);
+  compute_rows(planned.value(), inputs.weights, policy, output);
+  return written_rows(planned.value());
 }
 
 Result<RowsResult> grouped_contiguous(const GroupedContiguousInputs& inputs, const Policy& policy) {

@@ -22,8 +22,9 @@ struct GroupedContiguousInputs {
 // RTE-16 and RTE-9 without the output. rows = m.
 Result<RowDims> validate_grouped_contiguous(const GroupedContiguousInputs& inputs);
 
-// The same validation, and the rows that have a value.
-Result<RoutedRows> grouped_contiguous_rows(const GroupedContiguousInputs& inputs);
+// The same validation, with an output if there is one, and the rows that have a value.
+Result<RoutedRows> grouped_contiguous_rows(const GroupedContiguousInputs& inputs,
+                                           const MutableTensorView* output = nullptr);
 
 // The norm, into memory of the caller; returns `written`. On an Error nothing has been written.
 Result<std::vector<std::uint8_t>> grouped_contiguous(const GroupedContiguousInputs& inputs,

@@ -80,21 +80,20 @@ Result<GroupedMaskedDims> validate_grouped_masked(const GroupedMaskedInputs& inp
   return planned->dims;
 }
 
-Result<RoutedRows> grouped_masked_rows(const GroupedMaskedInputs& inputs) {
-  Result<Plan> planned = plan(inputs, nullptr);
+Result<RoutedRows> grouped_masked_rows(const GroupedMaskedInputs& inputs, const MutableTensorView* output) {
+  Result<Plan> planned = plan(inputs, output);
   if (!planned.ok()) return planned.error();
-  return RoutedRows{planned->dims,
-                    by_blocks(inputs.latent_tokens, planned->dims.experts, planned->dims.max_m),
+  const GroupedMaskedDims& dims = planned->dims;
+  return RoutedRows{dims, by_blocks(inputs.latent_tokens, dims.experts, dims.max_m),
                     std::move(planned->rows)};
 }
 
 Result<std::vector<std::uint8_t>> grouped_masked(const GroupedMaskedInputs& inputs, MutableTensorView output,
                                                  const Policy& policy) {
-  const Result<Plan> planned = plan(inputs, &output);
+  const Result<RoutedRows> planned = grouped_masked_rows(inputs, &output);
   if (!planned.ok()) return planned.error();
-  const GroupedMaskedDims& dims = planned->dims;
-  return compute_rows(by_blocks(inputs.latent_tokens, dims.experts, dims.max_m), inputs.weights, policy,
-                      planned->rows, dims, output);
+  compute_rows(planned.value(), inputs.weights, policy, output);
+  return written_rows(planned.value());
 }
 
 Result<RowsResult> grouped_masked(const GroupedMaskedInputs& inputs, const Policy& policy) {

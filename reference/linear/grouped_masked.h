@@ -28,8 +28,9 @@ struct GroupedMaskedDims : RowDims {  // rows = E·max_m
 // RTE-16, RTE-11 and RTE-12 without the output.
 Result<GroupedMaskedDims> validate_grouped_masked(const GroupedMaskedInputs& inputs);
 
-// The same validation, and the rows that have a value.
-Result<RoutedRows> grouped_masked_rows(const GroupedMaskedInputs& inputs);
+// The same validation, with an output if there is one, and the rows that have a value.
+Result<RoutedRows> grouped_masked_rows(const GroupedMaskedInputs& inputs,
+                                       const MutableTensorView* output = nullptr);
 
 // The norm, into memory of the caller; returns `written`, row e·max_m + r. On an Error nothing has been
 // written.

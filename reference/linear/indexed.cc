@@ -73,12 +73,9 @@ Result<std::vector<RoutedRow>> rows_of(const IndexedInputs& inputs, const RowDim
   return rows;
 }
 
-struct Plan {
-  RowDims dims;
-  std::vector<RoutedRow> rows;
-};
+}  // namespace
 
-Result<Plan> plan(const IndexedInputs& inputs, const MutableTensorView* output) {
+Result<RoutedRows> indexed_rows(const IndexedInputs& inputs, const MutableTensorView* output) {
   const RowCall call = {inputs.latent_tokens,
                         inputs.weights,
                         {2},
@@ -97,10 +94,9 @@ Result<Plan> plan(const IndexedInputs& inputs, const MutableTensorView* output) 
   if (Status error = check_numbers(inputs, dims)) return *error;
   Result<std::vector<RoutedRow>> rows = rows_of(inputs, dims);
   if (!rows.ok()) return rows.error();
-  return Plan{dims, std::move(rows).value()};
+  return RoutedRows{dims, by_blocks(inputs.latent_tokens, 1, inputs.latent_tokens.dim(0)),
+                    std::move(rows).value()};
 }
-
-}  // namespace
 
 ActiveIds::ActiveIds(const IndexedInputs& inputs)
     : count(Elements<0>(inputs.num_tokens_padded).integer({})),
@@ -109,24 +105,17 @@ ActiveIds::ActiveIds(const IndexedInputs& inputs)
       expert_ids(inputs.expert_ids) {}
 
 Result<RowDims> validate_indexed(const IndexedInputs& inputs) {
-  const Result<Plan> planned = plan(inputs, nullptr);
+  const Result<RoutedRows> planned = indexed_rows(inputs);
   if (!planned.ok()) return planned.error();
   return planned->dims;
 }
 
-Result<RoutedRows> indexed_rows(const IndexedInputs& inputs) {
-  Result<Plan> planned = plan(inputs, nullptr);
-  if (!planned.ok()) return planned.error();
-  return RoutedRows{planned->dims, by_blocks(inputs.latent_tokens, 1, inputs.latent_tokens.dim(0)),
-                    std::move(planned->rows)};
-}
-
 Result<std::vector<std::uint8_t>> indexed(const IndexedInputs& inputs, MutableTensorView output,
                                           const Policy& policy) {
-  const Result<Plan> planned = plan(inputs, &output);
+  const Result<RoutedRows> planned = indexed_rows(inputs, &output);
   if (!planned.ok()) return planned.error();
-  return compute_rows(by_blocks(inputs.latent_tokens, 1, inputs.latent_tokens.dim(0)), inputs.weights, policy,
-                      planned->rows, planned->dims, output);
+  compute_rows(planned.value(), inputs.weights, policy, output);
+  return written_rows(planned.value());
 }
 
 Result<RowsResult> indexed(const IndexedInputs& inputs, const Policy& policy) {

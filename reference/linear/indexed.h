@@ -30,8 +30,8 @@ struct IndexedInputs {
 // RTE-16 and RTE-7 without the output. rows = M·top_k.
 Result<RowDims> validate_indexed(const IndexedInputs& inputs);
 
-// The same validation, and the rows that have a value.
-Result<RoutedRows> indexed_rows(const IndexedInputs& inputs);
+// The same validation, with an output if there is one, and the rows that have a value.
+Result<RoutedRows> indexed_rows(const IndexedInputs& inputs, const MutableTensorView* output = nullptr);
 
 // The norm, into memory of the caller; returns `written`. On an Error nothing has been written.
 Result<std::vector<std::uint8_t>> indexed(const IndexedInputs& inputs, MutableTensorView output,

@@ -54,12 +54,12 @@ Status check_output_and_memory(const RowCall& call, std::span<const NamedShape> 
   return {};
 }
 
-std::vector<std::uint8_t> compute_rows(const TensorView& tokens_by_blocks, const ExpertWeights& weights,
-                                       const Policy& policy, std::span<const RoutedRow> rows,
-                                       const RowDims& dims, const MutableTensorView& output) {
+void compute_rows(const RoutedRows& rows, const ExpertWeights& weights, const Policy& policy,
+                  const MutableTensorView& output) {
   const WeightReader reader(weights, policy);
-  const Elements<3> tokens(tokens_by_blocks);
-  const auto count = static_cast<std::int64_t>(rows.size()) * dims.out;
+  const Elements<3> tokens(rows.tokens_by_blocks);
+  const RowDims& dims = rows.dims;
+  const auto count = static_cast<std::int64_t>(rows.rows.size()) * dims.out;
   const bool parallel = count >= kMinParallelProducts / dims.in;
 
   // LIN-9: outputs are independent of each other, so the number of threads changes no bit.
@@ -71,7 +71,7 @@ std::vector<std::uint8_t> compute_rows(const TensorView& tokens_by_blocks, const
     for (std::int64_t index = 0; index < count; ++index) {
       const std::int64_t n = index / dims.out;
       const std::int64_t o = index % dims.out;
-      const RoutedRow& row = rows[static_cast<std::size_t>(n)];
+      const RoutedRow& row = rows.rows[static_cast<std::size_t>(n)];
       if (n != row_of_x) {
         for (std::int64_t i = 0; i < dims.in; ++i) {
           x[static_cast<std::size_t>(i)] = tokens.value({row.source[0], row.source[1], i});
@@ -82,9 +82,11 @@ std::vector<std::uint8_t> compute_rows(const TensorView& tokens_by_blocks, const
       store(output, row.row * dims.out + o, y.round(kBF16));  // RTE-1, RTE-2: the one rounding
     }
   }
+}
 
-  std::vector<std::uint8_t> written(static_cast<std::size_t>(dims.rows), 0);
-  for (const RoutedRow& row : rows) written[static_cast<std::size_t>(row.row)] = 1;
+std::vector<std::uint8_t> written_rows(const RoutedRows& rows) {
+  std::vector<std::uint8_t> written(static_cast<std::size_t>(rows.dims.rows), 0);
+  for (const RoutedRow& row : rows.rows) written[static_cast<std::size_t>(row.row)] = 1;
   return written;
 }
 

@@ -65,9 +65,11 @@ struct NamedShape {
 };
 Status check_output_and_memory(const RowCall& call, std::span<const NamedShape> shapes);
 
-// Computes each row into output, flat, and returns which ones there are. Precondition: all valid.
-std::vector<std::uint8_t> compute_rows(const TensorView& tokens_by_blocks, const ExpertWeights& weights,
-                                       const Policy& policy, std::span<const RoutedRow> rows,
-                                       const RowDims& dims, const MutableTensorView& output);
+// Computes each row into output, flat. Precondition: all valid.
+void compute_rows(const RoutedRows& rows, const ExpertWeights& weights, const Policy& policy,
+                  const MutableTensorView& output);
+
+// RTE-3: which rows of the output there are.
+std::vector<std::uint8_t> written_rows(const RoutedRows& rows);
 
 }  // namespace moe4

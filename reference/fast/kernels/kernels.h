@@ -1,0 +1,79 @@
+// The inner loops of the fast path. They exist once for each host instruction set that is compiled in; the
+// set is chosen at run time, and every set gives sums that lead to the same bits (certificate.h).
+//
+// The order of a group: its 32 elements are kept as 0, 2, …, 30, 1, 3, …, 31, the low nibbles of the group's
+// 16 bytes and then the high ones (FMT-3, INT-2), in the tokens as in the decoded weights.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "reference/formats/weight_format.h"
+
+namespace moe4::fast {
+
+inline constexpr int kOctet = 8;                    // rows of weights that are decoded together
+inline constexpr std::int64_t kGroupsInBlock = 16;  // and how many of their groups at a time
+
+// Rows that are read side by side lie no power of two apart, so that they do not fall into one set of the
+// cache. Precondition: a multiple of 32.
+constexpr std::int64_t padded_stride(std::int64_t elements) { return elements + 16; }
+inline constexpr std::int64_t kPanelStride = padded_stride(32 * kGroupsInBlock);
+
+// Rows of weights, eight an octet: row n at codes[n] (16 bytes a group) and scales[n] (one byte a group, or
+// two for INT4). Neither pointer is aligned.
+struct WeightRows {
+  WeightFormat format;
+  const double* scale_of_byte;  // MXFP4: FMT-2 under the policies; [256]
+  const std::uint8_t* const* codes;
+  const std::uint8_t* const* scales;
+  std::int64_t octets;
+  std::int64_t groups;
+};
+
+// T is the type of products and sums: double or float. All pointers to T are aligned to 64 bytes.
+template <class T>
+struct DotJob {
+  WeightRows weights;
+  std::int64_t rows;  // of tokens
+  const T* tokens;    // [rows][stride], the first 32·groups of each
+  std::int64_t stride;
+  T* panel;      // scratch, [8][kPanelStride]
+  T* lanes;      // scratch, [octets][rows][8][elements of a vector]
+  double* sums;  // [rows][8·octets], written
+};
+
+// Of one row of weights against Σ|x| and the lowest bit of x in each group, over the finite ones of both:
+// an upper bound of Σ|w·x| but for the rounding of the sum itself, and the exponent of a bit of which each
+// product is a multiple.
+struct RowBound {
+  double sum_abs;
+  double max_abs;  // of a weight
+  std::int32_t lsb;
+};
+inline constexpr std::int32_t kNoBits = 1 << 20;  // the lsb of a zero; any lsb from kNoBits/2 on is one
+
+struct Kernels {
+  std::string_view name;  // "baseline", "avx2", "avx512"
+  int lanes;              // doubles in a vector: the longest chain of additions is I/lanes and a few
+  void (*dot_f64)(const DotJob<double>&);
+  void (*dot_f32)(const DotJob<float>&);
+  // sum_abs, lsb: [groups]
+  RowBound (*bound)(WeightFormat format, const std::uint8_t* scales, std::int64_t groups,
+                    const double* sum_abs, const std::int32_t* lsb);
+};
+
+// The additions between a product and the sum that it ends in, at most.
+constexpr std::int64_t chain_length(const Kernels& kernels, std::int64_t in) {
+  return in / kernels.lanes + kernels.lanes + 1;
+}
+
+// Those that this host can run, best first; never empty.
+std::vector<const Kernels*> host_kernels();
+
+// The one in use: the best, unless another one was chosen (by a test that compares them).
+const Kernels& chosen_kernels();
+void choose_kernels(const Kernels& kernels);
+
+}  // namespace moe4::fast

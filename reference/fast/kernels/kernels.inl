@@ -1,0 +1,36 @@
+// All inner loops of one host instruction set: the including file defines MOE4_SET (a namespace), MOE4_TARGET
+// (the target attribute of each function) and MOE4_VECTOR_BYTES.
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if MOE4_VECTOR_BYTES > 16
+#include <immintrin.h>
+#endif
+
+#include "reference/fast/kernels/kernels.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 warns of its own _mm512_undefined_* (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace moe4::fast::MOE4_SET {
+namespace {
+
+#include "reference/fast/kernels/bound.inl"
+
+#include "reference/fast/kernels/decode.inl"
+
+#include "reference/fast/kernels/dot.inl"
+
+}  // namespace
+
+const Kernels& kernels();
+const Kernels& kernels() {
+  static const Kernels table{MOE4_SET_NAME, MOE4_VECTOR_BYTES / 8, &dot<double>, &dot<float>, &bound};
+  return table;
+}
+
+}  // namespace moe4::fast::MOE4_SET

@@ -1,0 +1,70 @@
+// Rows of tokens as the kernels read them, with what certificates need to know of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "reference/fast/kernels/kernels.h"
+#include "reference/tensor.h"
+
+namespace moe4::fast {
+
+// Memory aligned to a cache line, without initial values.
+template <class T>
+class Aligned {
+ public:
+  T* resize(std::int64_t elements);  // keeps nothing
+  T* data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(T* p) const noexcept;
+  };
+  std::unique_ptr<T[], Free> data_;
+  std::int64_t capacity_ = 0;
+};
+
+// Where a row of tokens is in a tensor [a,b,I].
+using TokenIndex = std::array<std::int64_t, 2>;
+
+class TokenPanel {
+ public:
+  // Precondition: tokens is a valid [a,b,I] of BF16, F16 or F32, I a multiple of 32.
+  void load(const TensorView& tokens, std::span<const TokenIndex> rows);
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t groups() const { return groups_; }
+  std::int64_t stride() const { return stride_; }
+  const double* f64() const { return f64_.data(); }  // [rows][stride], in the order of a group
+  const float* f32() const { return f32_.data(); }   // the same: all these dtypes are F32 numbers
+
+  // Of each group of a row, over its finite elements: Σ|x| as a sum in FP64, and the exponent of the lowest
+  // bit.
+  const double* sum_abs(std::int64_t row) const { return &sum_abs_[static_cast<std::size_t>(row * groups_)]; }
+  const std::int32_t* lsb(std::int64_t row) const { return &lsb_[static_cast<std::size_t>(row * groups_)]; }
+  // The largest and the least of all rows.
+  const double* most_sum_abs() const { return most_sum_abs_.data(); }
+  const std::int32_t* least_lsb() const { return least_lsb_.data(); }
+  // Σ|x| of the whole row.
+  double row_sum_abs(std::int64_t row) const { return row_sum_abs_[static_cast<std::size_t>(row)]; }
+
+ private:
+  std::int64_t rows_ = 0;
+  std::int64_t groups_ = 0;
+  std::int64_t stride_ = 0;
+  Aligned<double> f64_;
+  Aligned<float> f32_;
+  std::vector<double> sum_abs_;
+  std::vector<std::int32_t> lsb_;
+  std::vector<double> most_sum_abs_;
+  std::vector<std::int32_t> least_lsb_;
+  std::vector<double> row_sum_abs_;
+};
+
+// How many rows of width `in` a panel should hold: 256, or fewer to stay under a fixed memory.
+std::int64_t panel_rows(std::int64_t in);
+
+}  // namespace moe4::fast
