@@ -6,17 +6,18 @@
 namespace moe4 {
 namespace {
 
-constexpr std::string_view kMeasured = "MMA-Sim's tables (arXiv 2511.10909), from tests on silicon";
-constexpr std::string_view kPattern =
-    "L and F: MMA-Sim's tables (arXiv 2511.10909); zero exponent: by the pattern of the neighbours, not read";
+// ACC-14. [A] arXiv 2511.10909, table 4, fitted to tests on silicon; [B] the authors' simulator, second
+// version; [C] FPy's models of the same instructions.
+constexpr std::string_view kRead = "L, F: [A] table 4; zero exponent: [B]";
+constexpr std::string_view kByOthers = "L, F: [A] table 4; zero exponent: [C], not read in [B]";
 
 constexpr std::array<TensorCore, 6> kTensorCores = {{
-    {"volta", 4, 23, -131, "mma (F16)", kMeasured},
-    {"turing", 8, 24, -132, "mma.sync", kPattern},
-    {"ampere", 8, 24, -132, "mma.sync; m16n8k16 is two steps", kMeasured},
-    {"ada", 8, 24, -132, "mma.sync", kPattern},
-    {"hopper", 16, 25, -133, "mma.sync, wgmma", kMeasured},
-    {"blackwell", 16, 25, -133, "mma.sync, tcgen05.mma", kMeasured},
+    {"volta", 4, 23, -131, false, "mma.m8n8k4", kRead},
+    {"turing", 8, 24, -132, false, "mma.sync", kByOthers},
+    {"ampere", 8, 24, -132, true, "mma.sync; m16n8k16 is two steps", kRead},
+    {"ada", 8, 24, -132, true, "mma.sync", kByOthers},
+    {"hopper", 16, 25, -133, true, "mma.sync, wgmma", kRead},
+    {"blackwell", 16, 25, -133, true, "mma.sync, tcgen05.mma", kRead},
 }};
 
 }  // namespace

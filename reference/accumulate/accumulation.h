@@ -10,13 +10,14 @@
 
 namespace moe4 {
 
-// One generation's step T-FDPA(L,F): c and L products are cut toward zero to multiples of 2^(e_max - F), added
-// exactly, and cut toward zero to F32. docs/spec has the algorithm.
+// One generation's step T-FDPA(L,F): c and L products are cut toward zero to multiples of 2^(e_max - F),
+// added exactly, and cut toward zero to F32 (ACC-6 to ACC-14; accumulate/tensor_core.h has the step).
 struct TensorCore {
   std::string_view name;          // "hopper"
   int products;                   // L, fused with the accumulator in one step
   int fraction_bits;              // F
-  int zero_exponent;              // what a zero term counts with in e_max
+  int zero_exponent;              // what a zero term counts with in e_max (ACC-10)
+  bool bf16;                      // multiplies BF16, and not F16 only
   std::string_view instructions;  // where this step is found
   std::string_view evidence;      // who says so, for each of the numbers
 };

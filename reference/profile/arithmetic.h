@@ -23,13 +23,13 @@ enum class RoundingProfile : std::uint8_t {
 enum class WeightOperand : std::uint8_t { kExact, kBf16 };
 
 struct Arithmetic {
-  Order order;                   // default: any
+  Order order = {};            // default: any
   bool product_rounded = false;  // w·x is rounded before it is added (no FMA); only matters if inexact
   bool ftz = false;              // subnormal results and operands are flushed
   RoundingProfile profile = RoundingProfile::kOnce;
   WeightOperand weight = WeightOperand::kExact;
   Int4Order dequant = Int4Order::kNorm;
-  Accumulation accumulation;
+  Accumulation accumulation = {};
 };
 
 }  // namespace moe4
