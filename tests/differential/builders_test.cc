@@ -30,7 +30,7 @@ struct Routing {
 };
 
 Routing draw_routing(std::uint64_t seed) {
-  Draw draw{rc::Random(seed)};
+  Draw draw(seed);
   Routing r;
   r.routes.tokens = draw.between(draw.one_in(10) ? 0 : 1, 9);
   r.routes.top_k = draw.between(draw.one_in(10) ? 0 : 1, 4);

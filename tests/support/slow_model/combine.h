@@ -34,8 +34,10 @@ class Combine {
   // The sum before its rounding.
   virtual Extended before_rounding(const CombineProblem& problem, std::int64_t t, std::int64_t o) const;
 
- protected:
+  // The slots of token t that contribute, in order.
   virtual std::vector<std::int64_t> slots(const CombineProblem& problem, std::int64_t t) const;
+
+ protected:
   virtual bool absent(const CombineProblem& problem, std::int64_t t, std::int64_t slot) const;
   virtual bool skipped(const CombineProblem& problem, std::uint64_t p) const;
   virtual std::int64_t row_of(const CombineProblem& problem, std::int64_t t, std::int64_t slot) const;

@@ -1,6 +1,7 @@
 #include "tests/support/slow_model/dyadic.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace slow_model {
 
@@ -39,6 +40,25 @@ void Dyadic::trim() {
     place_ = 0;
     negative_ = false;
   }
+}
+
+Dyadic::Leading Dyadic::leading() const {
+  Leading result;
+  if (is_zero()) {
+    return result;
+  }
+  const int free_bits = std::countl_zero(digits_.back());
+  const long top = end() - 1;
+  result.magnitude = std::uint64_t{digit(top)} << 32 | digit(top - 1);
+  result.magnitude <<= free_bits;
+  const std::uint64_t third = std::uint64_t{digit(top - 2)} << free_bits;
+  result.magnitude |= third >> 32;
+  result.exponent = 32 * (top - 1) - free_bits;
+  // Any digit below the third is not zero at its low end (trim).
+  if ((third & 0xFFFFFFFFu) != 0 || place_ < top - 2) {
+    result.magnitude |= 1;
+  }
+  return result;
 }
 
 Dyadic Dyadic::operator-() const {

@@ -18,6 +18,14 @@ class Dyadic {
   int sign() const { return digits_.empty() ? 0 : negative_ ? -1 : 1; }
   bool is_zero() const { return digits_.empty(); }
 
+  // The 64 bits from the highest one down; the lowest is 1 if there is any 1 at or below it. Enough to round
+  // to any format. Of zero, 0.
+  struct Leading {
+    std::uint64_t magnitude = 0;
+    long exponent = 0;
+  };
+  Leading leading() const;
+
   Dyadic operator-() const;
   Dyadic magnitude() const;
   friend Dyadic operator+(const Dyadic& a, const Dyadic& b);
