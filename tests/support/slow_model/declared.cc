@@ -18,6 +18,29 @@ const Generation& generation_of(const DeclaredArithmetic& arithmetic) {
 // BND-1, PRO-1.
 const FloatFormat& accumulator_for(const FloatFormat& format) { return format == kF64 ? kF64 : kF32; }
 
+// PRO-19.
+struct Word {
+  std::string key;
+  std::string value;
+  std::string fallback;
+};
+
+std::vector<Word> words_of(const DeclaredArithmetic& a) {
+  static constexpr const char* kProfiles[] = {"once", "late", "late_bf16_sum", "hf", "early"};
+  std::string accumulation = generation_of(a).name;
+  if (a.accumulation == Accumulation::kExact) accumulation = "exact";
+  if (a.accumulation == Accumulation::kF32Sequential) accumulation = "f32_sequential";
+  return {
+      {"profile", kProfiles[static_cast<int>(a.profile)], "once"},
+      {"order", text_of(a.order), "any"},
+      {"accumulation", accumulation, "f32_sequential"},
+      {"products", a.products_rounded ? "rounded" : "fma", "fma"},
+      {"ftz", a.ftz ? "yes" : "no", "no"},
+      {"weight", a.weight_bf16 ? "bf16" : "exact", "exact"},
+      {"dequant", named_int4_orders()[static_cast<std::size_t>(a.dequant)].name, "norm"},
+  };
+}
+
 bool refused_in_any_case(const DeclaredArithmetic& a) {
   return a.accumulation == Accumulation::kExact && (a.products_rounded || a.ftz);
 }
@@ -32,24 +55,27 @@ bool refused_with_weights(const DeclaredArithmetic& a, const Layer& layer, const
     if (a.weight_bf16 && tokens == kF16) return true;
   }
   if (a.order.slices == SumOrder::Slices::kStreamK) {
-    if (!(tokens == kBf16) || plan_of(a.order, layer.in()).size() > 3) return true;
+    if (!(tokens == kBf16) || a.order.n > 3) return true;
   }
   return false;
 }
 
 }  // namespace
 
-std::string text_of(const DeclaredArithmetic& a) {
-  static constexpr const char* kProfiles[] = {"once", "late", "late_bf16_sum", "hf", "early"};
-  std::string text = "profile=" + std::string(kProfiles[static_cast<int>(a.profile)]);
-  text += " order=" + text_of(a.order) + " accumulation=";
-  text += a.accumulation == Accumulation::kExact           ? "exact"
-          : a.accumulation == Accumulation::kF32Sequential ? "f32_sequential"
-                                                           : generation_of(a).name;
-  text += a.products_rounded ? " products=rounded" : " products=fma";
-  text += a.ftz ? " ftz=yes" : " ftz=no";
-  text += a.weight_bf16 ? " weight=bf16" : " weight=exact";
-  return text + " dequant=" + named_int4_orders()[static_cast<std::size_t>(a.dequant)].name;
+std::string text_of(const DeclaredArithmetic& arithmetic) {
+  std::string text;
+  for (const Word& word : words_of(arithmetic)) {
+    text += (text.empty() ? "" : " ") + word.key + "=" + word.value;
+  }
+  return text;
+}
+
+std::string short_text_of(const DeclaredArithmetic& arithmetic) {
+  std::string text;
+  for (const Word& word : words_of(arithmetic)) {
+    if (word.value != word.fallback) text += (text.empty() ? "" : " ") + word.key + "=" + word.value;
+  }
+  return text;
 }
 
 bool refused(const DeclaredArithmetic& arithmetic, const Problem& problem) {

@@ -32,8 +32,9 @@ struct DeclaredArithmetic {
   Int4Order dequant = Int4Order::kNorm;
 };
 
-// PRO-19: with every key, or without those at their defaults.
+// PRO-19: with every key, and without those at their defaults.
 std::string text_of(const DeclaredArithmetic& arithmetic);
+std::string short_text_of(const DeclaredArithmetic& arithmetic);
 
 // PRO-18, PRO-20: whether nothing can compute it.
 bool refused(const DeclaredArithmetic& arithmetic, const Problem& problem);
