@@ -121,7 +121,11 @@ enum class Check {
   kBarrierDivergence,  // an .aligned barrier reached by part of a warp
   kInvalidOperand,     // undefined by the ISA: integer division by zero, shuffle from an inactive lane, ...
   kTrap,
-  kBudget,  // instruction budget used up
+  kBudget,        // instruction budget used up
+  kAsyncPending,  // asynchronous work that nobody has waited for when the block ends
+  kProxyFence,    // ordinary writes reach TMA or wgmma without fence.proxy.async
+  kMbarrier,      // an mbarrier used against its rules
+  kWgmma,         // registers of a wgmma touched too early, a missing wgmma.fence, warps that disagree
 };
 std::string_view name_of(Check check);  // "out-of-bounds", ...
 
@@ -142,6 +146,8 @@ struct Finding {
   Place place;
   std::optional<Place> other;  // the other side of a race
   std::uint64_t count = 1;     // same check at the same instruction
+  // The ISA leaves it undefined, and kernels that are in use live with it: reported, no fault by default.
+  bool formal = false;
 };
 std::string to_string(const Finding& finding);
 

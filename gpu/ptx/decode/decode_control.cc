@@ -1,4 +1,5 @@
 // bra, brx.idx, call, ret, exit, trap, barriers and fences.
+#include "gpu/ptx/async/async_ops.h"
 #include "gpu/ptx/decode/families.h"
 #include "gpu/ptx/run/handlers.h"
 
@@ -127,7 +128,24 @@ void decode_bar(Decoder& decoder, const Statement& s, Modifiers& m) {
   decoder.emit(&run_barrier, d, a, b, c, imm);
 }
 
+// fence.proxy.async{.space}, fence.mbarrier_init.release.cluster. The global space has no ordinary writes
+// that this executor follows into the asynchronous proxy.
+void decode_proxy_fence(Decoder& decoder, Modifiers& m, bool mbarrier) {
+  if (!decoder.expect_operands(0)) return;
+  if (mbarrier) {
+    if (!m.take("release") || !m.take("cluster"))
+      return decoder.unsupported("unsupported form of the instruction");
+    decoder.emit(&run_proxy_fence, {}, {}, {}, {}, 1);
+    return;
+  }
+  if (!m.take("async")) return decoder.unsupported("unsupported form of the instruction");
+  m.take_any({"shared::cta", "shared::cluster"});
+  decoder.emit(m.take("global") ? &run_nothing : &run_proxy_fence, {});
+}
+
 void decode_fence(Decoder& decoder, const Statement&, Modifiers& m) {
+  if (m.take("proxy")) return decode_proxy_fence(decoder, m, false);
+  if (m.take("mbarrier_init")) return decode_proxy_fence(decoder, m, true);
   m.take_any({"sc", "acq_rel", "acquire", "release"});
   const std::string_view scope = m.take_one_of({"cta", "gl", "gpu", "sys", "cluster"});
   if (!decoder.expect_operands(0)) return;

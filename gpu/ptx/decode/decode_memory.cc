@@ -95,10 +95,9 @@ void decode_st(Decoder& decoder, const Statement& s, Modifiers& m) {
   decoder.function().code.back().aux = add_op(decoder, op);
 }
 
-// prefetch, discard, applypriority: no value depends on them.
+// prefetch (of tensor maps too), discard, applypriority: no value depends on them.
 void decode_hint(Decoder& decoder, const Statement&, Modifiers& m) {
   for (const std::string_view word : m.all()) {
-    if (word == "tensormap") return decoder.unsupported("unsupported form of the instruction");
     m.take(word);
   }
   decoder.emit(&run_nothing, {});

@@ -166,5 +166,6 @@ std::vector<DecoderEntry> atomic_decoders();
 std::vector<DecoderEntry> control_decoders();
 std::vector<DecoderEntry> warp_decoders();
 std::vector<DecoderEntry> matrix_decoders();
+std::vector<DecoderEntry> async_decoders();
 
 }  // namespace moe4::ptx

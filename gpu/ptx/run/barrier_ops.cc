@@ -64,7 +64,7 @@ void Block::arrive(Warp& warp, std::uint32_t instr, LaneMask lanes, std::uint32_
     barrier.counted = counted;
     barrier.expected = expected;
     barrier.first_instr = instr;
-    barrier.clock.fill(0);
+    barrier.clock = BlockClock{};
   } else if (barrier.counted != counted || barrier.expected != expected) {
     return fault(Check::kInvalidOperand, warp, instr, first_lane(lanes),
                  "barrier " + std::to_string(id) + " is awaited with different numbers of threads");
@@ -111,6 +111,7 @@ void Block::release(std::uint32_t id) {
       if (warp.live != 0 && !((barrier.warps >> warp.index) & 1)) return;
     }
   }
+  made_progress();
   for (const Barrier::Waiting& waiting : barrier.waiting) {
     Warp& warp = warps_[waiting.warp];
     const Instr& instr = warp.code[waiting.instr];
@@ -159,7 +160,8 @@ void Block::report_stuck(Warp& warp) {
   if (warp.live == 0) return;
   const Fragment* first = nullptr;
   for (const Fragment& fragment : warp.others) {
-    if (fragment.state == Fragment::State::kBlocked) return;  // may come yet
+    // Lanes that wait for others than their warp may come yet.
+    if (fragment.state == Fragment::State::kBlocked || fragment.state == Fragment::State::kWaiting) return;
     if (first == nullptr || fragment.pc < first->pc) first = &fragment;
   }
   if (first == nullptr) return;
@@ -206,6 +208,15 @@ void Block::report_deadlock() {
   for (const Warp& warp : warps_) {
     if (warp.live == 0) picture += "warp " + std::to_string(warp.index) + " has exited, ";
     for (const Fragment& fragment : warp.others) {
+      if (fragment.state == Fragment::State::kWaiting) {
+        picture += "warp " + std::to_string(warp.index) + " waits at line " + line_of(fragment.pc) + " for " +
+                   async_.describe_wait(fragment.barrier, fragment.phase) + ", ";
+        if (place_warp == nullptr) {
+          place_warp = &warp;
+          place_instr = fragment.pc;
+          place_lane = first_lane(fragment.lanes);
+        }
+      }
       if (fragment.state != Fragment::State::kConverging) continue;
       picture += "lanes " + hex(fragment.lanes) + " of warp " + std::to_string(warp.index) +
                  " wait at line " + line_of(fragment.pc) + " for lanes " +

@@ -63,6 +63,7 @@ void Block::start(std::uint64_t linear) {
     warp.carry = 0;
     warp.backward = warp.polls = 0;
     warp.polled = warp.rotate = false;
+    warp.timed_out = warp.tried = 0;
     warp.stop = WarpStop::kNone;
     warp.hash = mix(linear * kMaxWarps + warp.index + 1);
     warp.instructions = warp.lane_instructions = 0;
@@ -72,6 +73,9 @@ void Block::start(std::uint64_t linear) {
   faulted_ = false;
   random_ = run_.options->schedule ? mix(*run_.options->schedule * 0x9e3779b97f4a7c15u + linear) | 1 : 0;
   instructions_ = clock_reads_ = 0;
+  progress_ = progress_at_timeout_ = 0;
+  timeouts_ = 0;
+  async_.start();
   counters_ = Counters{};
   findings_.clear();
   keys_.clear();
@@ -82,6 +86,16 @@ void Block::start(std::uint64_t linear) {
     released_.clear();
   }
   if (run_.taint != nullptr) run_.taint->start_block(*this);
+}
+
+std::string Block::shared_name(std::uint64_t address) const {
+  for (const Placed& placed : function().shared) {
+    if (address >= placed.offset && address < placed.offset + placed.bytes) {
+      return " ('" + placed.name + "' + " + std::to_string(address - placed.offset) + ")";
+    }
+  }
+  if (address < run_.dynamic_begin) return {};
+  return " (dynamic + " + std::to_string(address - run_.dynamic_begin) + ")";
 }
 
 Place Block::place(std::uint32_t instr, std::uint32_t warp, unsigned lane) const {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gpu/ptx/async/async.h"
 #include "gpu/ptx/memory/memory_impl.h"
 #include "gpu/ptx/program/program.h"
 #include "gpu/ptx/run/races.h"
@@ -54,7 +55,7 @@ struct Barrier {
     std::uint32_t instr = 0;
   };
   std::vector<Waiting> waiting;  // lanes that wait (sync, red)
-  WarpClock clock;               // what the arrived warps know
+  BlockClock clock;              // what the arrived warps know
 };
 
 // A location through which threads synchronise: shared memory, or global memory by address.
@@ -66,9 +67,9 @@ struct SyncLocation {
 
 // What a warp has seen and not yet taken in, and what it had done at its last fences.
 struct WarpSync {
-  std::optional<WarpClock> fenced, fenced_wide;
+  std::optional<BlockClock> fenced, fenced_wide;
   GlobalSync::Known fenced_known;
-  WarpClock seen{};
+  BlockClock seen{};
   GlobalSync::Known seen_known;
 };
 
@@ -97,6 +98,11 @@ class Block {
   Counters& counters() { return counters_; }
   bool checks() const { return checks_; }
   SharedRaces& shared_races() { return shared_races_; }
+  Async& async() { return async_; }
+  bool seeded() const { return random_ != 0; }
+  std::uint64_t next_random();                           // seeded schedules only
+  std::string shared_name(std::uint64_t address) const;  // " ('tile' + 16)", " (dynamic + 16)"
+  void made_progress() { ++progress_; }                  // something happened that others may wait for
   // Time: it passes with instructions and whenever it is read.
   std::uint64_t read_clock() { return instructions_ + 16 * ++clock_reads_; }
 
@@ -139,7 +145,7 @@ class Block {
   void report_stuck(Warp& warp);
   void report_deadlock();
   bool runnable(const Warp& warp) const;
-  std::uint64_t next_random();
+  bool unblock();  // nobody can go on: an asynchronous operation lands, or waits run into their time limit
 
   Run& run_;
   Dim3 id_{0, 0, 0};
@@ -155,10 +161,13 @@ class Block {
   bool faulted_ = false;
   std::uint64_t random_ = 0;
   std::uint64_t instructions_ = 0, clock_reads_ = 0;
+  std::uint64_t progress_ = 0, progress_at_timeout_ = 0;
+  unsigned timeouts_ = 0;  // in a row without progress
   Counters counters_;
   SharedRaces shared_races_;
-  std::vector<WarpSync> syncs_;                            // a warp
-  std::unordered_map<std::uint64_t, WarpClock> released_;  // within the block, by SyncLocation::key
+  Async async_{*this};
+  std::vector<WarpSync> syncs_;                             // a warp
+  std::unordered_map<std::uint64_t, BlockClock> released_;  // within the block, by SyncLocation::key
   std::vector<Finding> findings_;
   std::vector<std::uint64_t> keys_;
 };

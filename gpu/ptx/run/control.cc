@@ -74,7 +74,7 @@ void jump(Warp& warp, std::uint32_t target) {
 void set_limit(Warp& warp) {
   auto limit = static_cast<std::uint32_t>(warp.function->code.size());
   for (const Fragment& fragment : warp.others) {
-    if (fragment.state == Fragment::State::kBlocked) continue;
+    if (fragment.state == Fragment::State::kBlocked || fragment.state == Fragment::State::kWaiting) continue;
     if (fragment.pc >= warp.pc) limit = std::min(limit, fragment.pc);
   }
   warp.limit = limit;

@@ -6,10 +6,10 @@
 namespace moe4::ptx {
 
 std::string_view name_of(Check check) {
-  constexpr std::array<std::string_view, 11> kNames{
+  constexpr std::array<std::string_view, 15> kNames{
       "out-of-bounds", "misaligned",       "input-written",      "uninitialized",   "shared-race",
       "global-race",   "barrier-deadlock", "barrier-divergence", "invalid-operand", "trap",
-      "budget"};
+      "budget",        "async-pending",    "proxy-fence",        "mbarrier",        "wgmma"};
   const auto index = static_cast<std::size_t>(check);
   return index < kNames.size() ? kNames[index] : "?";
 }
@@ -47,6 +47,7 @@ std::string to_string(const Place& place) {
 
 std::string to_string(const Finding& finding) {
   std::string text(name_of(finding.check));
+  if (finding.formal) text += " (formal)";
   text += " in " + finding.kernel + ": " + finding.message + "; at " + to_string(finding.place);
   if (finding.other) text += "; the other side: " + to_string(*finding.other);
   if (finding.count > 1) text += "; " + std::to_string(finding.count) + " times";

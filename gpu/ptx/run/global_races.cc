@@ -189,6 +189,13 @@ void note_global_write(Warp& warp, const Instr& instr, const MemoryOp& op, const
   });
 }
 
+void note_global_range(Warp& warp, const Instr& instr, const Buffer& buffer, unsigned lane,
+                       std::uint64_t offset, std::uint64_t bytes, bool write) {
+  if (!warp.block->run().track_global || buffer.race_granule == 0) return;
+  write ? note_write({warp, instr, buffer, lane, offset, false, true}, bytes)
+        : note_read({warp, instr, buffer, lane, offset, false, true}, bytes);
+}
+
 void note_observed(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses) {
   const bool acquires = op.order == Order::kAcquire || op.order == Order::kAcqRel;
   const bool global = target.space == Space::kGlobal;

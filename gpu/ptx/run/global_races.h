@@ -19,4 +19,8 @@ void note_global_write(Warp& warp, const Instr& instr, const MemoryOp& op, const
 void note_observed(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses);
 void note_published(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses);
 
+// A run of bytes of a bulk copy, as an access of the lane that issues it.
+void note_global_range(Warp& warp, const Instr& instr, const Buffer& buffer, unsigned lane,
+                       std::uint64_t offset, std::uint64_t bytes, bool write);
+
 }  // namespace moe4::ptx

@@ -39,30 +39,45 @@ void for_equal_addresses(const std::uint64_t* addresses, LaneMask mask, const Vi
   });
 }
 
-void report_shared(Warp& warp, const Instr& instr, std::uint64_t address, bool wrote,
-                   const SharedRaces::Conflict& conflict) {
+}  // namespace
+
+void report_shared(Warp& warp, std::uint32_t instr, std::uint64_t address, bool wrote,
+                   const SharedRaces::Conflict& conflict, bool formal) {
+  using Why = SharedRaces::Conflict::Why;
   Block& block = *warp.block;
-  const bool same_warp = conflict.other_warp == warp.index;
-  std::string variable;
-  for (const Placed& placed : block.function().shared) {
-    if (address >= placed.offset && address < placed.offset + placed.bytes) {
-      variable = " ('" + placed.name + "' + " + std::to_string(address - placed.offset) + ")";
+  std::string message = std::string(wrote ? "store to" : "load from") + " shared memory " + hex(address) +
+                        block.shared_name(address);
+  std::optional<Place> other;
+  Check check = Check::kSharedRace;
+  switch (conflict.why) {
+    case Why::kPending: {
+      const auto pending = block.async().find(static_cast<std::uint32_t>(address), !wrote);
+      message += " while an asynchronous ";
+      message += pending ? pending->what : conflict.other_wrote ? "write" : "read";
+      message += " of it is pending (no wait between)";
+      if (pending) other = block.place(pending->instr, pending->warp, pending->lane);
+      break;
+    }
+    case Why::kNoFence:
+      check = Check::kProxyFence;
+      message += " by the asynchronous proxy after an ordinary store, with no fence.proxy.async between";
+      break;
+    case Why::kUnordered: {
+      const bool same_warp = conflict.other_warp == warp.index;
+      message += std::string(" is not ordered with a ") + (conflict.other_wrote ? "store" : "load") + " by " +
+                 (same_warp ? "another lane of the warp (no warp barrier between)"
+                            : "another warp (no barrier between)");
+      break;
     }
   }
-  if (variable.empty() && address >= block.run().dynamic_begin) {
-    variable = " (dynamic + " + std::to_string(address - block.run().dynamic_begin) + ")";
+  Finding* finding = block.report(check, warp, instr, conflict.lane, std::move(message));
+  if (finding == nullptr) return;
+  finding->formal = formal;
+  if (conflict.why != Why::kPending) {
+    other = block.place(conflict.other_instr, conflict.other_warp, conflict.other_lane);
   }
-  Finding* finding = block.report(Check::kSharedRace, warp, instr_index(warp, instr), conflict.lane,
-                                  std::string(wrote ? "store to" : "load from") + " shared memory " +
-                                      hex(address) + variable + " is not ordered with a " +
-                                      (conflict.other_wrote ? "store" : "load") + " by " +
-                                      (same_warp ? "another lane of the warp (no warp barrier between)"
-                                                 : "another warp (no barrier between)"));
-  if (finding != nullptr)
-    finding->other = block.place(conflict.other_instr, conflict.other_warp, conflict.other_lane);
+  finding->other = std::move(other);
 }
-
-}  // namespace
 
 void hash_addresses(Warp& warp, const std::uint64_t* addresses, LaneMask mask) {
   std::uint64_t sum = 0;
@@ -167,7 +182,7 @@ void note_shared_read(Warp& warp, const Instr& instr, const MemoryOp& op, const 
     const auto offset = static_cast<std::uint32_t>(addresses[lane]);
     if (op.used_bytes == ~0ull) {
       if (races.read(warp.index, lane, second[lane], offset, bytes, strong, at, &conflict)) {
-        report_shared(warp, instr, addresses[lane], false, conflict);
+        report_shared(warp, instr_index(warp, instr), addresses[lane], false, conflict);
       }
       return;
     }
@@ -175,7 +190,7 @@ void note_shared_read(Warp& warp, const Instr& instr, const MemoryOp& op, const 
     for (std::uint32_t i = 0; i < bytes; ++i) {
       if (((op.used_bytes >> i) & 1) &&
           races.read(warp.index, lane, second[lane], offset + i, 1, strong, at, &conflict)) {
-        report_shared(warp, instr, addresses[lane] + i, false, conflict);
+        report_shared(warp, instr_index(warp, instr), addresses[lane] + i, false, conflict);
       }
     }
   });
@@ -191,7 +206,7 @@ void note_shared_write(Warp& warp, const Instr& instr, const MemoryOp& op, const
     SharedRaces::Conflict conflict;
     if (races.write(warp.index, lane, static_cast<std::uint32_t>(addresses[lane]), bytes, strong,
                     instr_index(warp, instr), &conflict)) {
-      report_shared(warp, instr, addresses[lane], true, conflict);
+      report_shared(warp, instr_index(warp, instr), addresses[lane], true, conflict);
     }
   });
 }
@@ -204,7 +219,7 @@ void note_matrix_read(Warp& warp, const Instr& instr, const Target& target, cons
     const unsigned reader = transposed ? lane % 8 / 2 : 4 * (lane % 8);
     if (races.read(warp.index, reader, reader + 1, static_cast<std::uint32_t>(addresses[lane]), 16, false,
                    instr_index(warp, instr), &conflict)) {
-      report_shared(warp, instr, addresses[lane], false, conflict);
+      report_shared(warp, instr_index(warp, instr), addresses[lane], false, conflict);
     }
   });
 }
@@ -219,7 +234,7 @@ void note_matrix_write(Warp& warp, const Instr& instr, const Target& target, con
       const unsigned writer = transposed ? 8 * word + row / 2 : 4 * row + word;
       const auto at = static_cast<std::uint32_t>(addresses[lane]) + 4 * word;
       if (races.write(warp.index, writer, at, 4, false, instr_index(warp, instr), &conflict)) {
-        report_shared(warp, instr, at, true, conflict);
+        report_shared(warp, instr_index(warp, instr), at, true, conflict);
       }
     }
   });

@@ -32,4 +32,8 @@ void note_matrix_read(Warp& warp, const Instr& instr, const Target& target, cons
 void note_matrix_write(Warp& warp, const Instr& instr, const Target& target, const std::uint64_t* addresses,
                        bool transposed);
 
+// A conflict that SharedRaces has found, as a finding. formal: Finding::formal.
+void report_shared(Warp& warp, std::uint32_t instr, std::uint64_t address, bool wrote,
+                   const SharedRaces::Conflict& conflict, bool formal = false);
+
 }  // namespace moe4::ptx

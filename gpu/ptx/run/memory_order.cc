@@ -39,15 +39,15 @@ void Block::publish(Warp& warp, const SyncLocation& at, bool releases, bool wide
   WarpClocks& clocks = shared_races_.clocks();
   const WarpSync& sync = syncs_[warp.index];
   if (releases || sync.fenced) {
-    const WarpClock clock = releases ? clocks.clock(warp.index) : *sync.fenced;
+    const BlockClock clock = releases ? clocks.clock(warp.index) : *sync.fenced;
     const auto [entry, made] = released_.try_emplace(at.key(), clock);
     if (!made) ptx::join(entry->second, clock);
   }
   if (at.global && wide && run_.sync != nullptr) {
     if (releases) {
-      run_.sync->release(at.address, linear_, clocks.clock(warp.index), run_.sync->known(linear_));
+      run_.sync->release(at.address, linear_, clocks.clock(warp.index).warps, run_.sync->known(linear_));
     } else if (sync.fenced_wide) {
-      run_.sync->release(at.address, linear_, *sync.fenced_wide, sync.fenced_known);
+      run_.sync->release(at.address, linear_, sync.fenced_wide->warps, sync.fenced_known);
     }
   }
   if (releases) clocks.advance(warp.index);

@@ -47,7 +47,11 @@ Block::State Block::resume(std::uint64_t more_instructions) {
   while (!faulted_) {
     std::uint32_t candidates = 0, chosen = count;
     for (std::uint32_t w = 0; w < count; ++w) candidates += runnable(warps_[w]) ? 1 : 0;
-    if (candidates == 0) break;
+    if (candidates == 0) {
+      if (unblock()) continue;
+      break;
+    }
+    if (random_ != 0 && next_random() % 8 == 0) async_.land_any();
     if (random_ != 0) {
       std::uint64_t pick = next_random() % candidates;
       for (std::uint32_t w = 0; w < count && chosen == count; ++w) {
@@ -73,8 +77,10 @@ Block::State Block::resume(std::uint64_t more_instructions) {
     next_warp_ = yielded ? chosen + 1 : (runnable(warp) && random_ == 0 ? chosen + 1 : chosen);
     if (!yielded) {
       yielded_in_turn = 0;
-    } else if (++yielded_in_turn >= candidates && run_.serial) {
-      return State::kYielded;
+    } else if (++yielded_in_turn >= candidates) {
+      // All that can run only poll.
+      yielded_in_turn = 0;
+      if (!async_.land_one() && run_.serial) return State::kYielded;
     }
   }
   if (faulted_) return State::kFaulted;
@@ -83,7 +89,28 @@ Block::State Block::resume(std::uint64_t more_instructions) {
     report_deadlock();
     return State::kFaulted;
   }
+  async_.finish();
   return State::kFinished;
+}
+
+bool Block::unblock() {
+  if (async_.land_one()) return true;
+  // A wait for an mbarrier may end without success at any time: a program that does not just try again must
+  // have its way. One that does is deadlocked.
+  constexpr unsigned kTimeouts = 16;
+  timeouts_ = progress_ == progress_at_timeout_ ? timeouts_ + 1 : 0;
+  progress_at_timeout_ = progress_;
+  if (timeouts_ >= kTimeouts) return false;
+  bool any = false;
+  for (Warp& warp : warps_) {
+    for (Fragment& fragment : warp.others) {
+      if (fragment.state != Fragment::State::kWaiting) continue;
+      fragment.state = Fragment::State::kReady;
+      warp.timed_out |= fragment.lanes;
+      any = true;
+    }
+  }
+  return any;
 }
 
 // True when the warp spins on memory and would rather wait.
@@ -144,8 +171,10 @@ bool Block::choose(Warp& warp, bool rotate) {
   // Lanes at one place become one fragment.
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t k = i + 1; k < all.size();) {
-      const bool merge = all[i].pc == all[k].pc && all[i].state != Fragment::State::kBlocked &&
-                         all[k].state != Fragment::State::kBlocked;
+      const bool merge =
+          all[i].pc == all[k].pc && all[i].state != Fragment::State::kBlocked &&
+          all[k].state != Fragment::State::kBlocked &&
+          !(all[i].state == Fragment::State::kWaiting && all[k].state == Fragment::State::kWaiting);
       if (!merge) {
         ++k;
         continue;

@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "gpu/ptx/async/async_ops.h"
 #include "gpu/ptx/run/access.h"
 #include "gpu/ptx/run/findings.h"
 #include "gpu/ptx/run/handlers.h"
@@ -329,6 +330,55 @@ void TaintTracker::before(Block& block, Warp& warp, const Instr& instr, LaneMask
   for (std::uint32_t i = 0; i < roles.list_writes; ++i) {
     assign(value_of(warp, warp.function->lists[roles.list + i], false), written, value);
   }
+}
+
+void TaintTracker::copied(Block& block, std::uint32_t to, const Buffer* buffer, std::uint64_t offset,
+                          std::uint32_t copied, std::uint32_t bytes) {
+  std::vector<Origin>& shared = blocks_[block.linear()].shared;
+  for (std::uint32_t i = 0; i < bytes && to + i < shared.size(); ++i) {
+    shared[to + i] = kClean;
+    if (i >= copied || buffer->kind != Buffer::Kind::kOutput) continue;
+    const auto known = global_.find(buffer->address + offset + i);
+    if (known != global_.end()) {
+      shared[to + i] = known->second.origin;
+    } else if (!block.run().memory->exists(*buffer, offset + i) ||
+               buffer->written.data()[offset + i] == std::byte{0}) {
+      shared[to + i] = kUnwritten;
+    }
+  }
+}
+
+void TaintTracker::stored(Block& block, std::uint32_t from, const Buffer& buffer, std::uint64_t offset,
+                          std::uint32_t bytes, const Place& place) {
+  const std::vector<Origin>& shared = blocks_[block.linear()].shared;
+  Origin here = kClean;
+  for (std::uint32_t i = 0; i < bytes && from + i < shared.size(); ++i) {
+    Origin origin = shared[from + i];
+    if (origin == kUnwritten) {
+      if (here == kClean) {
+        here = static_cast<Origin>(origins_.size());
+        origins_.push_back({place, "shared memory " + hex(from + i) + ", which nothing wrote"});
+      }
+      origin = here;
+    }
+    const bool watched = watched_ && watched_->buffer == &buffer && watched_->offset == offset + i;
+    if (origin == kClean && !watched) {
+      global_.erase(buffer.address + offset + i);
+    } else {
+      global_[buffer.address + offset + i] = {origin, place};
+    }
+  }
+}
+
+void note_copied(Block& block, std::uint32_t to, const Buffer* buffer, std::uint64_t offset,
+                 std::uint32_t copied, std::uint32_t bytes) {
+  block.run().taint->copied(block, to, buffer, offset, copied, bytes);
+}
+
+void note_stored(Block& block, std::uint32_t from, const Buffer& buffer, std::uint64_t offset,
+                 std::uint32_t bytes, const BulkCopy& copy) {
+  block.run().taint->stored(block, from, buffer, offset, bytes,
+                            block.place(copy.instr, copy.warp, copy.lane));
 }
 
 void TaintTracker::execute(Block& block, Warp& warp, std::uint64_t& fuel, std::uint64_t* instructions) {

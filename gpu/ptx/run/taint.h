@@ -25,6 +25,12 @@ class TaintTracker {
   void start_block(Block& block);
   void execute(Block& block, Warp& warp, std::uint64_t& fuel, std::uint64_t* instructions);
 
+  // Asynchronous copies that land: bytes of shared memory from a buffer (then zeros), and back.
+  void copied(Block& block, std::uint32_t to, const Buffer* buffer, std::uint64_t offset,
+              std::uint32_t copied, std::uint32_t bytes);
+  void stored(Block& block, std::uint32_t from, const Buffer& buffer, std::uint64_t offset,
+              std::uint32_t bytes, const Place& place);
+
   // The first branch or address that depends on unwritten bytes, else the store to the watched byte.
   std::optional<Finding> finding() const;
 

@@ -17,12 +17,14 @@ struct Fragment {
     kReady,
     kConverging,  // at a collective instruction that needs more lanes than have come
     kBlocked,     // waits at a block barrier
+    kWaiting,     // waits for a phase of an mbarrier, in front of the instruction
   };
   std::uint32_t pc = 0;
   LaneMask lanes = 0;
   State state = State::kReady;
   LaneMask needs = 0;         // kConverging: the live lanes among these must be here
-  std::uint32_t barrier = 0;  // kBlocked
+  std::uint32_t barrier = 0;  // kBlocked: its number; kWaiting: the mbarrier's address
+  std::uint64_t phase = 0;    // kWaiting: the number of the phase that has to end
   LaneMask due = 0;           // kConverging at an aligned barrier: lanes that had more to do than to exit
 };
 
@@ -53,6 +55,9 @@ struct Warp {
   std::uint32_t backward = 0;    // backward branches since the lanes were chosen
   std::uint32_t polls = 0;       // backward branches after a load or atomic that others may answer
   bool polled = false;
+  LaneMask timed_out = 0;  // lanes whose wait for an mbarrier ends without success
+  LaneMask tried = 0;      // lanes that have tried in vain at `tried_at`
+  std::uint32_t tried_at = 0;
 
   std::uint64_t hash = 0;  // of branches taken and addresses used
   std::uint64_t instructions = 0, lane_instructions = 0;

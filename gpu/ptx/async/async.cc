@@ -1,0 +1,130 @@
+#include "gpu/ptx/async/async.h"
+
+#include <algorithm>
+
+#include "gpu/ptx/run/block.h"
+
+namespace moe4::ptx {
+
+void Async::start() {
+  warps_.assign(block_.run().warps, WarpState{});
+  bulk_.clear();
+  mbarriers_.clear();
+}
+
+std::optional<Async::Pending> Async::find(std::uint32_t address, bool writes_only) const {
+  const auto holds = [address](std::uint32_t begin, std::uint32_t bytes) {
+    return address >= begin && address - begin < bytes;
+  };
+  for (unsigned w = 0; w < warps_.size(); ++w) {
+    for (const CopyOp& op : warps_[w].copies) {
+      for (unsigned lane = 0; lane < kLanes && !op.arrives; ++lane) {
+        if (((op.lanes >> lane) & 1) && holds(op.to[lane], op.bytes)) {
+          return Pending{op.instr, w, lane, "copy (cp.async)"};
+        }
+      }
+    }
+  }
+  for (const BulkCopy& copy : bulk_) {
+    if ((writes_only && !copy.load) || !holds(copy.shared, copy.bytes)) continue;
+    return Pending{copy.instr, copy.warp, copy.lane, copy.load ? "copy (bulk load)" : "read (bulk store)"};
+  }
+  return std::nullopt;
+}
+
+bool Async::land_one() {
+  // First what somebody waits for, then the oldest.
+  struct Choice {
+    bool bulk = false;
+    unsigned warp = 0;
+    std::size_t index = 0;
+  };
+  std::vector<Choice> awaited, others;
+  const auto is_awaited = [&](std::uint32_t barrier) {
+    for (const Warp& warp : block_.warps()) {
+      for (const Fragment& fragment : warp.others) {
+        if (fragment.state == Fragment::State::kWaiting && fragment.barrier == barrier) return true;
+      }
+    }
+    return false;
+  };
+  for (std::size_t i = 0; i < bulk_.size(); ++i) {
+    if (!bulk_[i].load) continue;
+    (is_awaited(bulk_[i].barrier) ? awaited : others).push_back({true, 0, i});
+  }
+  for (unsigned w = 0; w < warps_.size(); ++w) {
+    for (std::size_t i = 0; i < warps_[w].copies.size(); ++i) {
+      const CopyOp& op = warps_[w].copies[i];
+      if (!op.arrives) continue;
+      bool wanted = false;
+      for (unsigned lane = 0; lane < kLanes && !wanted; ++lane) {
+        wanted = ((op.lanes >> lane) & 1) && is_awaited(op.to[lane]);
+      }
+      (wanted ? awaited : others).push_back({false, w, i});
+    }
+  }
+  const std::vector<Choice>& from = awaited.empty() ? others : awaited;
+  if (from.empty()) return false;
+  const Choice chosen = from[block_.seeded() ? block_.next_random() % from.size() : 0];
+  block_.made_progress();
+  if (chosen.bulk) {
+    BulkCopy copy = std::move(bulk_[chosen.index]);
+    bulk_.erase(bulk_.begin() + static_cast<std::ptrdiff_t>(chosen.index));
+    complete(copy);
+  } else {
+    fire_arrivals(block_.warps()[chosen.warp], chosen.index);
+  }
+  return true;
+}
+
+void Async::land_any() {
+  if (!bulk_.empty()) {
+    BulkCopy& copy = bulk_[block_.next_random() % bulk_.size()];
+    if (!copy.landed) land(copy);
+    if (copy.load && block_.next_random() % 2 == 0) {
+      BulkCopy done = std::move(copy);
+      bulk_.erase(bulk_.begin() + (&copy - &bulk_[0]));
+      complete(done);
+      return;
+    }
+  }
+  const std::size_t w = block_.next_random() % warps_.size();
+  if (warps_[w].copies.empty()) return;
+  CopyOp& op = warps_[w].copies[block_.next_random() % warps_[w].copies.size()];
+  if (op.arrives) return;
+  land(op, op.lanes & ~op.landed);
+  op.landed = op.lanes;
+}
+
+void Async::finish() {
+  for (unsigned w = 0; w < warps_.size(); ++w) {
+    Warp& warp = block_.warps()[w];
+    for (CopyOp& op : warps_[w].copies) {
+      if (op.lanes == 0) continue;
+      // What nobody reads does no harm, and kernels that are in use leave such copies behind.
+      Finding* finding = block_.checks()
+                             ? block_.report(Check::kAsyncPending, warp, op.instr,
+                                             static_cast<unsigned>(std::countr_zero(op.lanes)),
+                                             "the block ends while an asynchronous copy (cp.async) "
+                                             "is pending that no thread has waited for")
+                             : nullptr;
+      if (finding != nullptr) finding->formal = true;
+      if (!op.arrives) land(op, op.lanes & ~op.landed);
+    }
+    warps_[w].copies.clear();
+  }
+  for (BulkCopy& copy : bulk_) {
+    if (block_.checks()) {
+      block_.report(Check::kAsyncPending, block_.warps()[copy.warp], copy.instr, copy.lane,
+                    copy.load
+                        ? "the block ends while a bulk load into its shared memory is pending that no "
+                          "thread has waited for"
+                        : "the block ends while a bulk store still reads its shared memory: no thread has "
+                          "waited for it");
+    }
+    if (!copy.landed) land(copy);
+  }
+  bulk_.clear();
+}
+
+}  // namespace moe4::ptx

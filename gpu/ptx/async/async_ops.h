@@ -1,0 +1,75 @@
+// Handlers of asynchronous copies and of mbarriers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "gpu/ptx/run/block.h"
+
+namespace moe4::ptx {
+
+// Bytes of a buffer as a load would see them.
+void read_global(Block& block, const Buffer& buffer, std::uint64_t offset, std::span<std::byte> to);
+// A run that follows unwritten memory: `bytes` of shared memory now hold `copied` bytes of a buffer, then
+// zeros.
+void note_copied(Block& block, std::uint32_t to, const Buffer* buffer, std::uint64_t offset,
+                 std::uint32_t copied, std::uint32_t bytes);
+
+// … and bytes of a buffer hold what shared memory held.
+void note_stored(Block& block, std::uint32_t from, const Buffer& buffer, std::uint64_t offset,
+                 std::uint32_t bytes, const BulkCopy& copy);
+
+// ---- copy_ops.cc ----
+// a: source, b: destination, c: source size or predicate; aux: memory_ops of the source, then of the
+// destination. imm of cp.async: these flags.
+inline constexpr std::uint64_t kCopySourceSize = 1, kCopyIgnoreSource = 2, kCopyNegated = 4;
+void run_copy_async(Warp&, const Instr&, LaneMask);
+void run_copy_commit(Warp&, const Instr&, LaneMask);
+inline constexpr std::uint64_t kCopyWaitAll = std::uint64_t{1} << 32;
+void run_copy_wait(Warp&, const Instr&, LaneMask);  // imm: groups that may be pending, or kCopyWaitAll
+
+// ---- mbarrier_ops.cc ----
+enum class MbarrierOp : std::uint8_t {
+  kInit,
+  kInvalidate,
+  kArrive,
+  kExpect,
+  kComplete,
+  kTest,
+  kTry,
+  kCopyArrive
+};
+struct MbarrierForm {
+  MbarrierOp op = MbarrierOp::kInit;
+  bool expects = false;       // arrive.expect_tx
+  bool no_complete = false;   // arrive.noComplete
+  bool parity = false;        // waits by parity rather than by state
+  bool relaxed = false;       // no release or acquire
+  bool no_increment = false;  // cp.async.mbarrier.arrive.noinc
+};
+inline std::uint64_t encode(MbarrierForm form) {
+  return static_cast<std::uint64_t>(form.op) | (form.expects ? 1u << 8 : 0u) |
+         (form.no_complete ? 1u << 9 : 0u) | (form.parity ? 1u << 10 : 0u) | (form.relaxed ? 1u << 11 : 0u) |
+         (form.no_increment ? 1u << 12 : 0u);
+}
+inline MbarrierForm decode_mbarrier(std::uint64_t imm) {
+  return {static_cast<MbarrierOp>(imm & 0xff),
+          (imm & (1u << 8)) != 0,
+          (imm & (1u << 9)) != 0,
+          (imm & (1u << 10)) != 0,
+          (imm & (1u << 11)) != 0,
+          (imm & (1u << 12)) != 0};
+}
+// aux: memory_ops; a: address; b: count, bytes, parity or state; d: state, or the predicate of a wait.
+void run_mbarrier(Warp&, const Instr&, LaneMask);
+void run_proxy_fence(Warp&, const Instr&, LaneMask);  // imm: 1 fence.mbarrier_init, 0 fence.proxy.async
+
+// ---- bulk_ops.cc ----
+enum class BulkForm : std::uint8_t { kLoad, kStore, kTensorLoad, kTensorStore };
+// aux: memory_ops: shared side, global side or map, mbarrier (loads). List: shared address, global address,
+// mbarrier address (loads), then bytes (no tensor) or coordinates. imm: form | rank << 8.
+void run_bulk_copy(Warp&, const Instr&, LaneMask);
+void run_bulk_commit(Warp&, const Instr&, LaneMask);
+void run_bulk_wait(Warp&, const Instr&, LaneMask);  // imm: groups that may be pending | read << 32
+
+}  // namespace moe4::ptx

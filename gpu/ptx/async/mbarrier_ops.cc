@@ -1,0 +1,304 @@
+// mbarrier.* and cp.async.mbarrier.arrive.
+#include <string>
+
+#include "gpu/ptx/async/async_ops.h"
+#include "gpu/ptx/run/access.h"
+#include "gpu/ptx/run/findings.h"
+#include "gpu/ptx/run/memory_checks.h"
+
+namespace moe4::ptx {
+namespace {
+
+std::string name_of_barrier(Block& block, std::uint32_t address) {
+  return "mbarrier " + hex(address) + block.shared_name(address);
+}
+
+// One lane's operation on its mbarrier.
+struct Action {
+  Warp& warp;
+  const Instr& instr;
+  const MbarrierForm& form;
+  unsigned lane;
+  std::uint32_t address;
+  std::uint64_t operand;
+
+  Block& block() const { return *warp.block; }
+  std::uint32_t at() const { return instr_index(warp, instr); }
+  void broken(std::string what) const {
+    block().report(Check::kMbarrier, warp, at(), lane,
+                   name_of_barrier(block(), address) + ": " + std::move(what));
+  }
+};
+
+void initialize(const Action& action) {
+  if (action.operand == 0 || action.operand > Mbarrier::kMaxCount) {
+    return action.broken("a count of " + std::to_string(action.operand) + " is outside 1 … 2^20 - 1");
+  }
+  Block& block = action.block();
+  Mbarriers& all = block.async().mbarriers();
+  if (const Mbarrier* live = all.find(action.address)) {
+    Finding* finding =
+        block.report(Check::kMbarrier, action.warp, action.at(), action.lane,
+                     name_of_barrier(block, action.address) + ": initialised again without mbarrier.inval");
+    if (finding != nullptr) {
+      finding->formal = true;
+      finding->other = block.place(live->init_instr, live->init.warp(), live->init.lane());
+    }
+  }
+  Mbarrier& barrier = all.make(action.address);
+  barrier.expected = barrier.pending = static_cast<std::uint32_t>(action.operand);
+  const std::uint32_t epoch = block.checks() ? block.shared_races().clocks().epoch(action.warp.index) : 1;
+  barrier.init = Who::make(epoch, true, action.warp.index, action.lane);
+  barrier.init_instr = action.at();
+}
+
+// The mbarrier at the address, its initialisation ordered before; nullptr: reported, and the block is over.
+Mbarrier* find(const Action& action) {
+  Block& block = action.block();
+  Mbarrier* barrier = block.async().mbarriers().find(action.address);
+  if (barrier == nullptr) {
+    block.fault(Check::kMbarrier, action.warp, action.at(), action.lane,
+                "no mbarrier is initialised at shared memory " + hex(action.address) +
+                    block.shared_name(action.address));
+    return nullptr;
+  }
+  if (block.checks() &&
+      !block.shared_races().clocks().ordered(barrier->init, action.warp.index, action.lane)) {
+    Finding* finding =
+        block.report(Check::kSharedRace, action.warp, action.at(), action.lane,
+                     name_of_barrier(block, action.address) +
+                         " is used, and its initialisation is not ordered before (no barrier between)");
+    if (finding != nullptr) {
+      finding->other = block.place(barrier->init_instr, barrier->init.warp(), barrier->init.lane());
+    }
+  }
+  return barrier;
+}
+
+bool add_transactions(const Action& action, Mbarrier& barrier, std::int64_t bytes) {
+  barrier.transactions += bytes;
+  if (barrier.transactions <= Mbarrier::kMaxCount &&
+      barrier.transactions >= -std::int64_t{Mbarrier::kMaxCount}) {
+    return true;
+  }
+  action.broken("its transaction count leaves ±(2^20 - 1)");
+  return false;
+}
+
+void settle(const Action& action, Mbarrier& barrier) {
+  if (barrier.settle()) action.block().async().phase_ended(action.address);
+}
+
+void arrive(const Action& action, Mbarrier& barrier, std::uint32_t count, bool releases) {
+  Block& block = action.block();
+  if (count == 0 || count > barrier.pending) {
+    return action.broken("an arrival for " + std::to_string(count) + " where the phase lacks " +
+                         std::to_string(barrier.pending) + " of " + std::to_string(barrier.expected));
+  }
+  if (action.form.no_complete && count == barrier.pending && barrier.transactions == 0) {
+    action.broken("arrive.noComplete completes the phase");
+  }
+  if (block.checks() && releases) {
+    WarpClocks& clocks = block.shared_races().clocks();
+    join(barrier.arriving, clocks.clock(action.warp.index));
+  }
+  barrier.pending -= count;
+  settle(action, barrier);
+}
+
+// Whether the phase that the lane waits for has ended; *phase: its number.
+bool ended(const Action& action, const Mbarrier& barrier, std::uint64_t* phase) {
+  if (action.form.parity) {
+    const bool over = (barrier.phase & 1) != (action.operand & 1);
+    *phase = over ? barrier.phase - 1 : barrier.phase;
+    return over;
+  }
+  *phase = action.operand >> 32;
+  if (*phase != barrier.phase && *phase + 1 != barrier.phase) {
+    action.broken("a wait for a phase that is neither the current one nor the one before it");
+  }
+  return *phase < barrier.phase;
+}
+
+std::uint64_t state_of(const Mbarrier& barrier) { return (barrier.phase << 32) | barrier.pending; }
+
+}  // namespace
+
+void run_mbarrier(Warp& warp, const Instr& instr, LaneMask mask) {
+  Block& block = *warp.block;
+  const MbarrierForm form = decode_mbarrier(instr.imm);
+  const MemoryOp& op = warp.function->memory_ops[instr.aux];
+  std::uint64_t addresses[kLanes];
+  read_addresses(warp, instr, op, addresses);
+  if (block.checks()) hash_addresses(warp, addresses, mask);
+  for (LaneMask left = mask; left != 0;) {
+    Target target;
+    if (!next_target(warp, instr, op, true, addresses, &left, &target)) return;
+    if (target.space != Space::kShared) {
+      return block.fault(Check::kMbarrier, warp, instr_index(warp, instr), first_lane(target.lanes),
+                         "an mbarrier must lie in shared memory");
+    }
+  }
+  const bool state_operand = (form.op == MbarrierOp::kTest || form.op == MbarrierOp::kTry) && !form.parity;
+  const auto operand = [&](unsigned lane) -> std::uint64_t {
+    if (form.op == MbarrierOp::kInvalidate || form.op == MbarrierOp::kCopyArrive) return 0;
+    return state_operand ? lanes<std::uint64_t>(warp, instr.b)[lane]
+                         : lanes<std::uint32_t>(warp, instr.b)[lane];
+  };
+  if (form.op == MbarrierOp::kCopyArrive) {
+    CopyOp copy;
+    copy.instr = instr_index(warp, instr);
+    copy.lanes = mask;
+    copy.arrives = true;
+    copy.counts = !form.no_increment;
+    for_lanes(mask, [&](unsigned lane) {
+      const Action action{warp, instr, form, lane, static_cast<std::uint32_t>(addresses[lane]), 0};
+      copy.to[lane] = action.address;
+      Mbarrier* barrier = warp.stop == WarpStop::kEnd ? nullptr : find(action);
+      if (barrier != nullptr && copy.counts) ++barrier->pending;
+    });
+    if (warp.stop != WarpStop::kEnd) block.async().issue(warp, std::move(copy));
+    return;
+  }
+  LaneMask waiting = 0, done = 0;
+  std::uint64_t waits_for = 0;
+  bool arrived = false;
+  for (LaneMask left = mask; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    const Action action{warp, instr, form, lane, static_cast<std::uint32_t>(addresses[lane]), operand(lane)};
+    if (form.op == MbarrierOp::kInit) {
+      initialize(action);
+      continue;
+    }
+    Mbarrier* barrier = find(action);
+    if (barrier == nullptr) return;
+    switch (form.op) {
+      case MbarrierOp::kInvalidate:
+        block.async().mbarriers().erase(action.address);
+        break;
+      case MbarrierOp::kExpect:
+        add_transactions(action, *barrier, static_cast<std::int64_t>(action.operand));
+        break;
+      case MbarrierOp::kComplete:
+        if (add_transactions(action, *barrier, -static_cast<std::int64_t>(action.operand)))
+          settle(action, *barrier);
+        break;
+      case MbarrierOp::kArrive: {
+        lanes<std::uint64_t>(warp, instr.d)[lane] = state_of(*barrier);
+        if (form.expects && !add_transactions(action, *barrier, static_cast<std::int64_t>(action.operand)))
+          break;
+        arrive(action, *barrier, form.expects ? 1 : static_cast<std::uint32_t>(action.operand),
+               !form.relaxed);
+        arrived = arrived || !form.relaxed;
+        break;
+      }
+      default: {
+        std::uint64_t phase = 0;
+        const bool over = ended(action, *barrier, &phase);
+        const LaneMask bit = LaneMask{1} << lane;
+        if (!over) {
+          waiting |= bit;
+          waits_for = phase;
+          break;
+        }
+        done |= bit;
+        if (block.checks() && !form.relaxed)
+          join(block.shared_races().clocks().clock(warp.index), barrier->ended);
+        break;
+      }
+    }
+  }
+  if (arrived && block.checks()) block.shared_races().clocks().advance(warp.index);
+  if (form.op != MbarrierOp::kTest && form.op != MbarrierOp::kTry) return;
+
+  LaneMask& d = warp.predicates[instr.d];
+  const LaneMask blocked = form.op == MbarrierOp::kTry ? waiting & ~warp.timed_out : 0;
+  warp.timed_out &= ~mask;
+  // A try may fail at any time, so that the first one does: who does not try again is found out.
+  if (warp.tried_at != instr_index(warp, instr)) warp.tried = 0;
+  warp.tried_at = instr_index(warp, instr);
+  const bool fails = (blocked & ~warp.tried) != 0 || (block.seeded() && block.next_random() % 4 == 0);
+  warp.tried = (warp.tried | blocked) & ~done;
+  if (blocked == 0 || fails) {
+    d = (d & ~mask) | done;
+    if (waiting != 0) warp.polled = true;
+    hash_path(warp, done);
+    return;
+  }
+  // The lanes that have to wait do so in front of the instruction.
+  const LaneMask going = mask & ~blocked;
+  d = (d & ~going) | done;
+  for (LaneMask left = blocked; left != 0;) {
+    const std::uint32_t address = static_cast<std::uint32_t>(addresses[first_lane(left)]);
+    LaneMask alike = 0;
+    for_lanes(left, [&](unsigned lane) {
+      if (addresses[lane] == address) alike |= LaneMask{1} << lane;
+    });
+    warp.others.push_back(
+        {instr_index(warp, instr), alike, Fragment::State::kWaiting, 0, address, waits_for});
+    left &= ~alike;
+  }
+  warp.active &= ~blocked;
+  warp.stop = WarpStop::kReschedule;
+  warp.limit = 0;
+}
+
+void Async::phase_ended(std::uint32_t barrier) {
+  block_.made_progress();
+  for (Warp& warp : block_.warps()) {
+    for (Fragment& fragment : warp.others) {
+      if (fragment.state == Fragment::State::kWaiting && fragment.barrier == barrier) {
+        fragment.state = Fragment::State::kReady;
+      }
+    }
+  }
+}
+
+std::string Async::describe_wait(std::uint32_t address, std::uint64_t phase) const {
+  std::string text = "phase " + std::to_string(phase) + " of the " + name_of_barrier(block_, address);
+  const Mbarrier* barrier = mbarriers_.find(address);
+  if (barrier == nullptr) return text + ", which is gone";
+  text += " (now in phase " + std::to_string(barrier->phase) + ", lacks " + std::to_string(barrier->pending) +
+          " of " + std::to_string(barrier->expected) + " arrivals";
+  if (barrier->transactions > 0)
+    text += " and " + std::to_string(barrier->transactions) + " bytes of transactions";
+  if (barrier->transactions < 0) {
+    text += ", " + std::to_string(-barrier->transactions) + " bytes more were copied than expected";
+  }
+  return text + ")";
+}
+
+void Async::fire_arrivals(Warp& warp, std::size_t index) {
+  WarpState& state = warps_[warp.index];
+  const CopyOp arrival = state.copies[index];
+  std::array<Who, kLanes> who{};
+  std::uint32_t epoch = 1;
+  if (block_.checks()) epoch = block_.shared_races().clocks().advance_agent(kCopyAgent + warp.index);
+  who.fill(Who::make_async(epoch, kCopyAgent + warp.index));
+  for (std::size_t i = 0; i < index; ++i) {
+    CopyOp& op = state.copies[i];
+    if (!op.arrives) complete(warp, op, op.lanes & arrival.lanes, who);
+  }
+  state.copies[index].lanes = 0;
+  const Instr& instr = warp.code[arrival.instr];
+  const MbarrierForm form = decode_mbarrier(instr.imm);
+  for_lanes(arrival.lanes, [&](unsigned lane) {
+    Mbarrier* barrier = mbarriers_.find(arrival.to[lane]);
+    const Action action{warp, instr, form, lane, arrival.to[lane], 0};
+    if (barrier == nullptr) return action.broken("invalidated while an asynchronous arrival is pending");
+    barrier->arriving.agents[kCopyAgent + warp.index] = epoch;
+    arrive(action, *barrier, 1, false);
+  });
+  while (!state.copies.empty() && state.copies.front().lanes == 0) state.copies.pop_front();
+}
+
+void run_proxy_fence(Warp& warp, const Instr& instr, LaneMask mask) {
+  Block& block = *warp.block;
+  for (auto& [address, barrier] : block.async().mbarriers()) {
+    const bool own = barrier.init.warp() == warp.index && ((mask >> barrier.init.lane()) & 1);
+    if (own) barrier.init_fenced = true;
+  }
+  if (instr.imm == 0 && block.checks()) block.shared_races().clocks().proxy_fence(warp, mask);
+}
+
+}  // namespace moe4::ptx

@@ -1,0 +1,12 @@
+// Decoders of asynchronous instructions that lie in files of their own.
+#pragma once
+
+#include "gpu/ptx/decode/decoder.h"
+
+namespace moe4::ptx {
+
+void decode_mbarrier(Decoder& decoder, const Statement& s, Modifiers& m);
+// cp.async.mbarrier.arrive, its first three words taken but for "arrive".
+void decode_copy_arrive(Decoder& decoder, const Statement& s, Modifiers& m);
+
+}  // namespace moe4::ptx
