@@ -127,7 +127,8 @@ bool SharedRaces::issue(bool writes, unsigned warp, unsigned lane, std::uint32_t
   bool race = false;
   const auto found = [&](const Conflict& what) {
     // What is not ordered at all is worse than what is not fenced.
-    if (!race || conflict->why == Conflict::Why::kNoFence) *conflict = what;
+    const bool worse = race && conflict->why == Conflict::Why::kNoFence && what.why != conflict->why;
+    if (!race || worse) *conflict = what;
     race = true;
   };
   for (std::uint32_t i = offset >> shift_; i <= last; ++i) {
