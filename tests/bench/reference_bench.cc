@@ -8,7 +8,7 @@
 namespace moe4::bench {
 namespace {
 
-void ReferenceExpertLinear(benchmark::State& state, Dtype dtype) {
+void norm(benchmark::State& state, Dtype dtype) {
   constexpr Sizes kSizes{4, 32, 3072, 8, 16};
   const LinearData data = linear_data(kSizes, dtype);
   Tensor output(dtype, {kSizes.tokens, kSizes.out});
@@ -21,8 +21,14 @@ void ReferenceExpertLinear(benchmark::State& state, Dtype dtype) {
   }
   state.SetItemsProcessed(state.iterations() * kSizes.multiply_adds());
 }
-BENCHMARK_CAPTURE(ReferenceExpertLinear, bf16, Dtype::kBF16)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(ReferenceExpertLinear, f32, Dtype::kF32)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(norm, bf16, Dtype::kBF16)
+    ->Name("reference/norm/bf16")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(norm, f32, Dtype::kF32)
+    ->Name("reference/norm/f32")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace moe4::bench
