@@ -9,13 +9,13 @@
 //   2^lsb and at most A in magnitude, so it has at most 53 significant bits, and no addition rounds. With 24
 //   in place of 53 the same holds in FP32, if 2^lsb is no less than the smallest FP32 subnormal and A less
 //   than the largest FP32, and if the operands themselves are FP32 numbers. Group sums in 32-bit integers
-//   (digits.h) are exact by their ranges, and each is a multiple of 2^lsb too; tokens are cut toward zero, so
-//   the magnitudes of all terms still add up to A at most. Rounding test. Else |S' - S| <= γ·A for the
-//   computed S', where no product passes through more than n additions and γ = n·u / (1 - n·u), u = 2^-53. If
-//   both ends of that interval have the same encoding in the output dtype, it is the encoding of S, since
-//   rounding is monotonic. (It never holds at a tie.) Exact accumulator. Else the norm's own code computes
-//   the output again. Non-finite. NaN or Inf in w or x gives a non-finite product; since the finite ones
-//   cannot overflow, S' is NaN, +Inf or -Inf exactly if LIN-5 says so, in any order.
+//   (digit_panel.h) are exact by their ranges, and each is a multiple of 2^lsb too; tokens are cut toward
+//   zero, so the magnitudes of all terms still add up to A at most. Rounding test. Else |S' - S| <= γ·A for
+//   the computed S', where no product passes through more than n additions and γ = n·u / (1 - n·u), u =
+//   2^-53. If both ends of that interval have the same encoding in the output dtype, it is the encoding of S,
+//   since rounding is monotonic. (It never holds at a tie.) Exact accumulator. Else the norm's own code
+//   computes the output again. Non-finite. NaN or Inf in w or x gives a non-finite product; since the finite
+//   ones cannot overflow, S' is NaN, +Inf or -Inf exactly if LIN-5 says so, in any order.
 #pragma once
 
 #include <cmath>

@@ -26,13 +26,18 @@ class DotTile {
     weights_.select(e, o, count);
     chain_ = chain_length(kernels, panel.groups() * 32);
     in_f32_ = true;
+    bool in_digits = panel.digits() != nullptr;
     for (std::int64_t k = 0; k < count; ++k) {
       RowBound& bound = bounds_[static_cast<std::size_t>(k)];
       bound = bound_of(k, panel.most_sum_abs(), panel.least_lsb());
       exact_[static_cast<std::size_t>(k)] = exact_in_f64<Limits>(bound);
       in_f32_ = in_f32_ && exact_in_f32<Limits>(bound);
+      in_digits = in_digits && bound.max_abs < 0x1p127;
     }
-    if (in_f32_) {
+    if (in_digits) {
+      in_f32_ = false;
+      multiply_digits(kernels.dot_digits);
+    } else if (in_f32_) {
       multiply(kernels.dot_f32, panel.f32(), panel_f32_, lanes_f32_);
     } else {
       multiply(kernels.dot_f64, panel.f64(), panel_f64_, lanes_f64_);
@@ -40,9 +45,7 @@ class DotTile {
   }
 
   // The sum of row k of the tile for a row of the panel.
-  double sum(std::int64_t row, std::int64_t k) const {
-    return sums_.data()[row * weights_.octet_count() * kOctet + k];
-  }
+  double sum(std::int64_t row, std::int64_t k) const { return sums_.data()[row * sums_stride_ + k]; }
   // Exact, for every row of the panel, and computed in FP32.
   bool in_f32() const { return in_f32_; }
   // Is sum(row, k) exact for every row of the panel, if it is finite?
@@ -71,6 +74,7 @@ class DotTile {
   template <class T>
   void multiply(void (*dot)(const DotJob<T>&), const T* tokens, Aligned<T>& panel, Aligned<T>& lanes) {
     const std::int64_t octets = weights_.octet_count();
+    sums_stride_ = octets * kOctet;
     constexpr std::int64_t kVectorBytes = 64;
     const std::int64_t lane_count = octets * panel_->rows() * kOctet * kVectorBytes;
     dot({weights_.octets(0, octets), panel_->rows(), tokens, panel_->stride(),
@@ -78,9 +82,19 @@ class DotTile {
          sums_.resize(panel_->rows() * octets * kOctet)});
   }
 
+  void multiply_digits(void (*dot)(const DigitJob&)) {
+    sums_stride_ = kDigitTileRows;
+    chain_ = panel_->digits()->chain();
+    DigitJob job = panel_->digits()->job();
+    job.weights = weights_.octets(0, kTileOctets);
+    job.sums = sums_.resize(panel_->rows() * kDigitTileRows);
+    dot(job);
+  }
+
   WeightTile weights_;
   const TokenPanel* panel_ = nullptr;
   std::int64_t chain_ = 1;
+  std::int64_t sums_stride_ = 0;
   bool in_f32_ = false;
   std::array<RowBound, kTileRows> bounds_{};
   std::array<bool, kTileRows> exact_{};

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
-#include <cstring>
-#include <new>
 
 #include "reference/arithmetic/round.h"
 #include "reference/formats/elements.h"
@@ -37,27 +34,6 @@ std::int32_t lowest_bit(std::uint32_t bits) {
 
 }  // namespace
 
-template <class T>
-void Aligned<T>::Free::operator()(T* p) const noexcept {
-  std::free(p);
-}
-
-template <class T>
-T* Aligned<T>::resize(std::int64_t elements) {
-  if (elements <= capacity_) return data_.get();
-  data_.reset();
-  capacity_ = 0;
-  constexpr std::size_t kLine = 64;
-  const std::size_t bytes = (static_cast<std::size_t>(elements) * sizeof(T) + kLine - 1) / kLine * kLine;
-  data_.reset(static_cast<T*>(std::aligned_alloc(kLine, bytes)));
-  if (data_ == nullptr) throw std::bad_alloc();
-  capacity_ = elements;
-  return data_.get();
-}
-
-template class Aligned<float>;
-template class Aligned<double>;
-
 std::int64_t panel_rows(std::int64_t in) {
   const auto row_bytes = static_cast<std::int64_t>(sizeof(double) + sizeof(float)) * padded_stride(in);
   return std::clamp<std::int64_t>(kMaxPanelBytes / row_bytes, 1, kMaxPanelRows);
@@ -76,6 +52,7 @@ void TokenPanel::load(const TensorView& tokens, std::span<const TokenIndex> rows
   least_lsb_.assign(static_cast<std::size_t>(groups_), kNoBits);
   row_sum_abs_.assign(static_cast<std::size_t>(rows_), 0);
 
+  bool finite = true;
   for (std::int64_t row = 0; row < rows_; ++row, f64 += stride_, f32 += stride_) {
     const TokenIndex& source = rows[static_cast<std::size_t>(row)];
     for (std::int64_t g = 0; g < groups_; ++g) {
@@ -87,6 +64,7 @@ void TokenPanel::load(const TensorView& tokens, std::span<const TokenIndex> rows
         f32[g * kGroupSize + place] = x;
         f64[g * kGroupSize + place] = static_cast<double>(x);
         const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFF;
+        finite = finite && magnitude < 0x7F800000;
         if (magnitude == 0 || magnitude >= 0x7F800000) continue;
         sum_abs += static_cast<double>(std::bit_cast<float>(magnitude));
         lsb = std::min(lsb, lowest_bit(magnitude));
@@ -100,6 +78,8 @@ void TokenPanel::load(const TensorView& tokens, std::span<const TokenIndex> rows
       row_sum_abs_[static_cast<std::size_t>(row)] += sum_abs;
     }
   }
+  has_digits_ =
+      finite && chosen_kernels().dot_digits != nullptr && digits_.load(f32_.data(), rows_, groups_, stride_);
 }
 
 }  // namespace moe4::fast

@@ -3,29 +3,15 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "reference/fast/aligned.h"
+#include "reference/fast/digit_panel.h"
 #include "reference/fast/kernels/kernels.h"
 #include "reference/tensor.h"
 
 namespace moe4::fast {
-
-// Memory aligned to a cache line, without initial values.
-template <class T>
-class Aligned {
- public:
-  T* resize(std::int64_t elements);  // keeps nothing
-  T* data() const { return data_.get(); }
-
- private:
-  struct Free {
-    void operator()(T* p) const noexcept;
-  };
-  std::unique_ptr<T[], Free> data_;
-  std::int64_t capacity_ = 0;
-};
 
 // Where a row of tokens is in a tensor [a,b,I].
 using TokenIndex = std::array<std::int64_t, 2>;
@@ -40,6 +26,9 @@ class TokenPanel {
   std::int64_t stride() const { return stride_; }
   const double* f64() const { return f64_.data(); }  // [rows][stride], in the order of a group
   const float* f32() const { return f32_.data(); }   // the same: all these dtypes are F32 numbers
+
+  // The same as integers; null if the kernels in use have no use for them, or they would take too many.
+  const DigitPanel* digits() const { return has_digits_ ? &digits_ : nullptr; }
 
   // Of each group of a row, over its finite elements: Σ|x| as a sum in FP64, and the exponent of the lowest
   // bit.
@@ -57,6 +46,8 @@ class TokenPanel {
   std::int64_t stride_ = 0;
   Aligned<double> f64_;
   Aligned<float> f32_;
+  DigitPanel digits_;
+  bool has_digits_ = false;
   std::vector<double> sum_abs_;
   std::vector<std::int32_t> lsb_;
   std::vector<double> most_sum_abs_;

@@ -70,7 +70,7 @@ void WeightTile::copy(std::int64_t e, std::int64_t o, std::int64_t row) {
 
 void WeightTile::select(std::int64_t e, std::int64_t o, std::int64_t count) {
   octets_ = (count + kOctet - 1) / kOctet;
-  for (std::int64_t row = 0; row < octets_ * kOctet; ++row) {
+  for (std::int64_t row = 0; row < kTileRows; ++row) {
     const auto at = static_cast<std::size_t>(row);
     if (row >= count) {
       codes_[at] = codes_[at - 1];

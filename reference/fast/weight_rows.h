@@ -22,7 +22,7 @@ class WeightTile {
   // Precondition: valid weights.
   WeightTile(const ExpertWeights& weights, const Policy& policy);
 
-  // Rows o .. o + count - 1 of expert e, 1 <= count <= kTileRows; the last one again up to a whole octet.
+  // Rows o .. o + count - 1 of expert e, 1 <= count <= kTileRows; the last one again up to kTileRows.
   // Reads nothing of other rows (LIN-4).
   void select(std::int64_t e, std::int64_t o, std::int64_t count);
 

@@ -14,6 +14,9 @@ const Kernels& kernels();
 namespace avx512 {
 const Kernels& kernels();
 }
+namespace avx512vnni {
+const Kernels& kernels();
+}
 #endif
 
 std::vector<const Kernels*> host_kernels() {
@@ -22,6 +25,7 @@ std::vector<const Kernels*> host_kernels() {
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    if (__builtin_cpu_supports("avx512vnni")) result.push_back(&avx512vnni::kernels());
     result.push_back(&avx512::kernels());
   }
   if (has_avx2) result.push_back(&avx2::kernels());

@@ -44,6 +44,25 @@ struct DotJob {
   double* sums;  // [rows][8·octets], written
 };
 
+// Rows of tokens as integers (digit_panel.h): a plane has the digits of one weight for one group, of the rows
+// that have any.
+struct DigitPlane {
+  double unit;              // of a digit, relative to the unit of its row
+  std::int64_t begin, end;  // of its digit rows
+};
+inline constexpr std::int64_t kDigitTileRows = 32;
+
+struct DigitJob {
+  WeightRows weights;               // kDigitTileRows of them; their magnitudes are below 2^127
+  std::int64_t rows;                // of tokens
+  const std::int64_t* first_plane;  // [groups + 1]
+  const DigitPlane* planes;
+  const std::int32_t* digits;  // [digit rows][16]: two elements of 16 bits, in their own order, signed
+  const std::int32_t* row;     // [digit rows], which row of tokens it belongs to
+  const double* unit;          // [rows]
+  double* sums;                // [rows][kDigitTileRows], written; aligned to 64 bytes
+};
+
 // Of one row of weights against Σ|x| and the lowest bit of x in each group, over the finite ones of both:
 // an upper bound of Σ|w·x| but for the rounding of the sum itself, and the exponent of a bit of which each
 // product is a multiple.
@@ -55,10 +74,11 @@ struct RowBound {
 inline constexpr std::int32_t kNoBits = 1 << 20;  // the lsb of a zero; any lsb from kNoBits/2 on is one
 
 struct Kernels {
-  std::string_view name;  // "baseline", "avx2", "avx512"
+  std::string_view name;  // "baseline", "avx2", "avx512", "avx512vnni"
   int lanes;              // doubles in a vector: the longest chain of additions is I/lanes and a few
   void (*dot_f64)(const DotJob<double>&);
   void (*dot_f32)(const DotJob<float>&);
+  void (*dot_digits)(const DigitJob&);  // null: there is none
   // sum_abs, lsb: [groups]
   RowBound (*bound)(WeightFormat format, const std::uint8_t* scales, std::int64_t groups,
                     const double* sum_abs, const std::int32_t* lsb);

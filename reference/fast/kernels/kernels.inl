@@ -14,6 +14,7 @@
 #if defined(__GNUC__) && !defined(__clang__)
 // GCC 12 warns of its own _mm512_undefined_* (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 
 namespace moe4::fast::MOE4_SET {
@@ -25,11 +26,20 @@ namespace {
 
 #include "reference/fast/kernels/dot.inl"
 
+#if MOE4_VECTOR_BYTES == 64
+constexpr std::int64_t kPrefetchBytes = 256;  // of the codes of a row
+
+#include "reference/fast/kernels/digits.inl"
+#else
+constexpr void (*dot_digits)(const DigitJob&) = nullptr;
+#endif
+
 }  // namespace
 
 const Kernels& kernels();
 const Kernels& kernels() {
-  static const Kernels table{MOE4_SET_NAME, MOE4_VECTOR_BYTES / 8, &dot<double>, &dot<float>, &bound};
+  static const Kernels table{MOE4_SET_NAME, MOE4_VECTOR_BYTES / 8, &dot<double>, &dot<float>, dot_digits,
+                             &bound};
   return table;
 }
 
