@@ -63,9 +63,9 @@ void put_one(HardSet& set, std::int64_t row, std::int64_t in, std::int64_t i, st
   byte = (byte & keep) | static_cast<std::byte>(i % 2 == 0 ? code : code << 4);
 }
 
-// Each row of tokens is followed by its negative against the same weights, but for the last group, which has
-// a weight of 1 first and then zeros, so that the sum is the token there.
-void cancel(HardSet& set, std::int64_t in, double last) {
+// The first half of a row of tokens is followed by its negative against the same weights, and the last group
+// has three weights of 1 and then zeros, so that the sum is what the tokens are there.
+void cancel(HardSet& set, std::int64_t in, double rest) {
   const std::int64_t half = (in / 32 - 1) / 2 * 32;
   const bool mxfp4 = set.format == WeightFormat::kMxfp4;
   const std::uint8_t one = mxfp4 ? 2 : 9;
@@ -77,7 +77,7 @@ void cancel(HardSet& set, std::int64_t in, double last) {
     for (std::int64_t g = 0; g < half / 32; ++g) {
       set_bits(set.scales, row * (in / 32) + half / 32 + g, bits_at(set.scales, row * (in / 32) + g));
     }
-    for (std::int64_t i = 2 * half; i < in; ++i) put_one(set, row, in, i, i < 2 * half + 2 ? one : zero);
+    for (std::int64_t i = 2 * half; i < in; ++i) put_one(set, row, in, i, i < 2 * half + 3 ? one : zero);
     for (std::int64_t g = 2 * half / 32; g < in / 32; ++g) {
       set_bits(set.scales, row * (in / 32) + g, mxfp4 ? 127 : 0x3F80);
     }
@@ -89,8 +89,9 @@ void cancel(HardSet& set, std::int64_t in, double last) {
     for (std::int64_t i = 0; i < half; ++i) {
       set_bits(set.tokens, t * in + half + i, bits_at(set.tokens, t * in + i) ^ sign);
     }
-    put(set.tokens, t * in + 2 * half, 1.0);  // and half an ulp of BF16 or F16: a tie for `last` = 1
-    put(set.tokens, t * in + 2 * half + 1, last * (set.tokens.dtype() == Dtype::kF16 ? 0x1p-11 : 0x1p-8));
+    put(set.tokens, t * in + 2 * half, 1.0);  // and half an ulp of BF16 or F16: a tie, but for `rest`
+    put(set.tokens, t * in + 2 * half + 1, set.tokens.dtype() == Dtype::kF16 ? 0x1p-11 : 0x1p-8);
+    put(set.tokens, t * in + 2 * half + 2, rest);
   }
 }
 
@@ -127,8 +128,8 @@ HardSet hard_set(Hard kind, WeightFormat format, const DataSizes& n, std::uint64
         : integer                                      ? static_cast<double>(random.between(-9, 9))
                                                        : random.gauss());
   }
-  if (kind == Hard::kWideCancel) cancel(set, n.in, 0.75);
-  if (kind == Hard::kWideTies) cancel(set, n.in, 1.0);
+  if (kind == Hard::kWideCancel) cancel(set, n.in, random.sign() * 0x1p-60);
+  if (kind == Hard::kWideTies) cancel(set, n.in, 0.0);
   if (kind == Hard::kZero) {  // even elements of weights are zero, and so are odd ones of tokens
     for (std::size_t k = 0; k < set.packed_weights.bytes(); ++k) {
       std::byte& byte = set.packed_weights.data()[k];
