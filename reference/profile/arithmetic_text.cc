@@ -1,6 +1,7 @@
 #include <array>
 #include <functional>
 #include <set>
+#include <span>
 
 #include "reference/profile/arithmetic.h"
 
