@@ -3,6 +3,9 @@
 //   auto kernel = DeclaredLinear::create(inputs, arithmetic, policy);   // validates; borrows the inputs'
 //   memory kernel->output(t, o);                                               // one output, as its encoding
 //
+// With accumulation=exact, profile=once and the norm's weights this is expert_linear (PRO-22), and on exact8
+// data every arithmetic is (PRO-23).
+//
 // Shapes, dtypes and refusals as expert_linear.h, and PRO-20. `any` is evaluated as `seq`. The host's float
 // unit takes part: call check_float_environment (arithmetic/canary.h) once before.
 #pragma once
