@@ -140,5 +140,20 @@ TEST(Refusals, TheOutputMayTouchAnInput) {
   EXPECT_EQ(complaint(call, "VAL-7"), "");
 }
 
+// VAL-7 speaks of spans: rows of shared_output that lie apart, with the output in the gap.
+TEST(Refusals, TheOutputInAGapOfAnInputIsRefused) {
+  Call call(problems::plain_problem({.tokens = 2, .out = 4}));
+  moe4::Tensor both(moe4::Dtype::kBF16, {6, 4});
+  call.inputs.shared_output.data = both.data();
+  call.inputs.shared_output.strides = {20, 1};
+  call.out.data = both.data() + 16;  // rows 2 and 3
+  EXPECT_EQ(slow_model::first_broken_rule(describe(call)), "VAL-7");
+  EXPECT_EQ(moe4::mxfp4_expert_linear(call.inputs, call.out, call.policy)->rule.substr(0, 5), "VAL-7");
+  call.inputs.shared_output.strides = {4, 1};
+  call.out.data = both.data() + 32;
+  EXPECT_EQ(slow_model::first_broken_rule(describe(call)), "");
+  EXPECT_FALSE(moe4::mxfp4_expert_linear(call.inputs, call.out, call.policy).has_value());
+}
+
 }  // namespace
 }  // namespace differential

@@ -1,6 +1,7 @@
 #include "tests/support/slow_model/validity.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/support/slow_model/dyadic.h"
 
@@ -46,6 +47,8 @@ Shape strides_of(const TensorDescription& tensor) {
   return strides;
 }
 
+}  // namespace
+
 bool breaks_val_6(const TensorDescription& tensor) {
   const auto negative = [](std::int64_t n) { return n < 0; };
   if (std::any_of(tensor.shape.begin(), tensor.shape.end(), negative)) {
@@ -69,48 +72,40 @@ bool breaks_val_6(const TensorDescription& tensor) {
       reach = reach + integer(tensor.shape[axis] - 1) * integer(tensor.strides[axis]).magnitude();
     }
   }
-  return reach * integer(bytes_an_element(tensor.dtype)) > Dyadic::scaled(1, 64);
+  return reach * integer(bytes_an_element(tensor.dtype)) >= Dyadic::scaled(1, 63);
 }
 
-// The first byte of every element.
-std::vector<std::uintptr_t> element_addresses(const TensorDescription& tensor) {
-  const Shape strides = strides_of(tensor);
-  std::vector<std::int64_t> offsets = {0};
-  for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-    std::vector<std::int64_t> next;
-    for (const std::int64_t offset : offsets) {
-      for (std::int64_t n = 0; n < tensor.shape[axis]; ++n) {
-        next.push_back(offset + n * strides[axis]);
-      }
-    }
-    offsets = std::move(next);
-  }
-  std::vector<std::uintptr_t> addresses;
-  for (const std::int64_t offset : offsets) {
-    const std::int64_t bytes = offset * bytes_an_element(tensor.dtype);
-    addresses.push_back(tensor.address + static_cast<std::uintptr_t>(bytes));
-  }
-  return addresses;
-}
-
-bool overlap(const TensorDescription& input, const TensorDescription& output) {
+// From the lowest byte to the highest, as integers of any size. Negative strides reach below the address.
+bool spans_overlap(const TensorDescription& input, const TensorDescription& output) {
   if (input.address == 0 || output.address == 0) {
     return false;  // no bytes there: VAL-9 judges them
   }
-  const auto input_size = static_cast<std::uintptr_t>(bytes_an_element(input.dtype));
-  const auto output_size = static_cast<std::uintptr_t>(bytes_an_element(output.dtype));
-  const std::vector<std::uintptr_t> written = element_addresses(output);
-  if (written.empty()) {
+  if (element_count(input.shape).is_zero() || element_count(output.shape).is_zero()) {
     return false;
   }
-  const std::uintptr_t first = written.front();  // the output is contiguous
-  const std::uintptr_t end = written.back() + output_size;
-  const std::vector<std::uintptr_t> read = element_addresses(input);
-  return std::any_of(read.begin(), read.end(),
-                     [&](std::uintptr_t a) { return a < end && first < a + input_size; });
+  const auto ends = [](const TensorDescription& tensor) {
+    const Dyadic size = integer(bytes_an_element(tensor.dtype));
+    Dyadic lowest = Dyadic::scaled(tensor.address, 0);
+    Dyadic end = lowest + size;
+    const Shape strides = strides_of(tensor);
+    for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+      const Dyadic reach = integer(tensor.shape[axis] - 1) * integer(strides[axis]) * size;
+      (reach.sign() < 0 ? lowest : end) = (reach.sign() < 0 ? lowest : end) + reach;
+    }
+    return std::pair(lowest, end);
+  };
+  const auto [input_low, input_end] = ends(input);
+  const auto [output_low, output_end] = ends(output);
+  return input_low < output_end && output_low < input_end;
 }
 
-}  // namespace
+bool breaks_val_9(const TensorDescription& tensor) {
+  return tensor.address == 0 && !element_count(tensor.shape).is_zero();
+}
+
+bool above_2_62(const std::vector<std::int64_t>& factors) {
+  return element_count(factors) > Dyadic::scaled(1, 62);
+}
 
 std::string first_broken_rule(const CallDescription& call) {
   const TensorDescription* inputs[] = {&call.latent_tokens,    &call.packed_weights,  &call.scale_bytes,
@@ -145,17 +140,18 @@ std::string first_broken_rule(const CallDescription& call) {
     if (breaks_val_6(*input)) return "VAL-6";
   }
   if (breaks_val_6(call.output)) return "VAL-6";
+  if (above_2_62({in, top_k})) return "VAL-6";
   for (const TensorDescription* input : inputs) {
-    if (overlap(*input, call.output)) return "VAL-7";
+    if (spans_overlap(*input, call.output)) return "VAL-7";
   }
   for (const std::int64_t id : call.ids) {
     const bool absent = call.absent_allowed && id == -1;
     if (!absent && (id < 0 || id >= experts)) return "VAL-8";
   }
   for (const TensorDescription* input : inputs) {
-    if (input->address == 0 && !element_count(input->shape).is_zero()) return "VAL-9";
+    if (breaks_val_9(*input)) return "VAL-9";
   }
-  if (call.output.address == 0 && !element_count(call.output.shape).is_zero()) return "VAL-9";
+  if (breaks_val_9(call.output)) return "VAL-9";
   return "";
 }
 

@@ -26,8 +26,15 @@ struct CallDescription {
   bool absent_allowed = false;    // ids=absent
 };
 
-// "VAL-3", or "" for a call that breaks none. VAL-7 is decided byte by byte, so the inputs that pass
-// VAL-1 to VAL-6 must be small.
+// "VAL-3", or "" for a call that breaks none.
 std::string first_broken_rule(const CallDescription& call);
+
+// The single rules, for other operations than expert_linear.
+bool breaks_val_6(const TensorDescription& tensor);
+// VAL-7, of tensors that keep VAL-6. The output is contiguous.
+bool spans_overlap(const TensorDescription& input, const TensorDescription& output);
+bool breaks_val_9(const TensorDescription& tensor);
+// Whether a product of counts, none of them negative, is above 2^62.
+bool above_2_62(const std::vector<std::int64_t>& factors);
 
 }  // namespace slow_model
