@@ -3,8 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <vector>
 
 #include "reference/formats/float_format.h"
+
+// Steps of 8 and 16 have a second version for hosts with AVX2, chosen at run time. The bits are the same.
+#if defined(MOE4_HOST_SIMD) && defined(__x86_64__) && defined(__GNUC__)
+#define MOE4_AVX2_STEPS 1
+#endif
 
 namespace moe4 {
 namespace {
@@ -15,19 +21,15 @@ constexpr std::uint32_t kNan = 0x7FFFFFFF;  // ACC-8
 // ACC-9 for any of the three formats.
 template <FloatFormat kFormat>
 TensorOperand taken_apart(std::uint32_t bits) {
-  TensorOperand operand;
   const bool negative = (bits & kFormat.sign_bit()) != 0;
   const auto mantissa = static_cast<std::int32_t>(bits & kFormat.mantissa_mask());
   const int field = static_cast<int>((bits & kFormat.infinity()) >> kFormat.mantissa_bits);
   if ((bits & kFormat.infinity()) == kFormat.infinity()) {
-    operand.nan = mantissa != 0;
-    operand.inf = mantissa != 0 ? 0 : negative ? 2 : 1;
-    return operand;
+    if (mantissa != 0) return {0, TensorOperand::kNan};
+    return {negative ? -1 : 1, TensorOperand::kInf};
   }
   const std::int32_t significand = field == 0 ? mantissa : mantissa | (1 << kFormat.mantissa_bits);
-  operand.significand = negative ? -significand : significand;
-  operand.exponent = static_cast<std::int16_t>(std::max(field, 1) - kFormat.bias());
-  return operand;
+  return {negative ? -significand : significand, std::max(field, 1) - kFormat.bias()};
 }
 
 // ACC-11: a term in units of the grid, cut toward zero. significand is in units of 2^(exponent - lsb); below
@@ -38,6 +40,58 @@ std::int32_t cut(std::int32_t significand, int below, int fraction_bits, int lsb
   const auto kept = static_cast<std::int32_t>((magnitude << (fraction_bits - lsb)) >> std::min(below, 31));
   return significand < 0 ? -kept : kept;
 }
+
+// ACC-10, ACC-11: the cut terms, added exactly, in units of 2^grid.
+struct Terms {
+  std::int64_t sum = 0;
+  int grid = 0;
+  bool special = false;  // an operand is not finite, and the rest means nothing
+};
+
+inline __attribute__((always_inline)) Terms cut_terms(const TensorCore& unit, const TensorOperand& c,
+                                                      const TensorOperand* a, const TensorOperand* b,
+                                                      std::size_t count, int lsb) {
+  const int zero_exponent = unit.zero_exponent;
+  const int fraction_bits = unit.fraction_bits;
+  const int exponent_of_c = c.significand == 0 ? zero_exponent : c.exponent;
+  std::int32_t product[kMaxProducts];
+  std::int32_t exponent[kMaxProducts];
+  int largest = exponent_of_c;
+  int largest_seen = c.exponent;
+  for (std::size_t k = 0; k < count; ++k) {
+    product[k] = a[k].significand * b[k].significand;
+    const int seen = a[k].exponent + b[k].exponent;
+    exponent[k] = product[k] == 0 ? zero_exponent : seen;  // ACC-10
+    largest = std::max(largest, exponent[k]);
+    largest_seen = std::max(largest_seen, seen);
+  }
+  if (largest_seen >= TensorOperand::kInf / 2) return {0, 0, true};
+  std::int64_t sum = cut(c.significand, largest - exponent_of_c, fraction_bits, kF32.mantissa_bits);
+  for (std::size_t k = 0; k < count; ++k) sum += cut(product[k], largest - exponent[k], fraction_bits, lsb);
+  return {sum, largest - fraction_bits, false};
+}
+
+// The same; a loop of known length is a few vector instructions.
+Terms cut_terms_plain(const TensorCore& unit, const TensorOperand& c, std::span<const TensorOperand> a,
+                      std::span<const TensorOperand> b, int lsb) {
+  if (a.size() == 16) return cut_terms(unit, c, a.data(), b.data(), 16, lsb);
+  if (a.size() == 8) return cut_terms(unit, c, a.data(), b.data(), 8, lsb);
+  return cut_terms(unit, c, a.data(), b.data(), a.size(), lsb);
+}
+
+#ifdef MOE4_AVX2_STEPS
+__attribute__((target("avx2"))) Terms cut_terms_avx2(const TensorCore& unit, const TensorOperand& c,
+                                                     std::span<const TensorOperand> a,
+                                                     std::span<const TensorOperand> b, int lsb) {
+  if (a.size() == 16) return cut_terms(unit, c, a.data(), b.data(), 16, lsb);
+  return cut_terms(unit, c, a.data(), b.data(), 8, lsb);
+}
+
+bool use_avx2(std::size_t count) {
+  static const bool kSupported = __builtin_cpu_supports("avx2") != 0;
+  return kSupported && (count == 16 || count == 8);
+}
+#endif
 
 // ACC-12: sum * 2^grid as an F32, cut toward zero.
 std::uint32_t cut_to_f32(std::int64_t sum, int grid) {
@@ -68,29 +122,25 @@ std::span<const TensorOperand> decode_into(Decoded& operands, Dtype dtype,
   return std::span(operands).first(bits.size());
 }
 
-bool is_zero(const TensorOperand& operand) {
-  return operand.significand == 0 && operand.inf == 0 && operand.nan == 0;
-}
-
-// The infinity of a product, 0 if there is none. Precondition: neither is NaN, and not Inf·0.
-std::uint8_t infinity_of(const TensorOperand& a, const TensorOperand& b) {
-  if (a.inf == 0 && b.inf == 0) return 0;
-  const bool negative = (a.inf == 2 || a.significand < 0) != (b.inf == 2 || b.significand < 0);
-  return negative ? 2 : 1;
-}
+bool is_nan(const TensorOperand& operand) { return operand.exponent == TensorOperand::kNan; }
+bool is_inf(const TensorOperand& operand) { return operand.exponent == TensorOperand::kInf; }
 
 // ACC-8. Precondition: an operand or c is not finite.
 std::uint32_t special_sum(const TensorOperand& c, std::span<const TensorOperand> a,
                           std::span<const TensorOperand> b) {
-  bool nan = c.nan != 0;
-  std::uint8_t infinities = c.inf;
+  bool nan = is_nan(c);
+  bool plus_inf = is_inf(c) && c.significand > 0;
+  bool minus_inf = is_inf(c) && c.significand < 0;
   for (std::size_t k = 0; k < a.size(); ++k) {
-    nan = nan || a[k].nan != 0 || b[k].nan != 0;
-    nan = nan || (a[k].inf != 0 && is_zero(b[k])) || (b[k].inf != 0 && is_zero(a[k]));
-    infinities |= infinity_of(a[k], b[k]);
+    nan = nan || is_nan(a[k]) || is_nan(b[k]);
+    if (!is_inf(a[k]) && !is_inf(b[k])) continue;
+    nan = nan || a[k].significand == 0 || b[k].significand == 0;  // Inf·0
+    const bool negative = (a[k].significand < 0) != (b[k].significand < 0);
+    plus_inf = plus_inf || !negative;
+    minus_inf = minus_inf || negative;
   }
-  if (nan || infinities == 3) return kNan;
-  return infinities == 2 ? 0xFF800000 : 0x7F800000;
+  if (nan || (plus_inf && minus_inf)) return kNan;
+  return minus_inf ? 0xFF800000 : 0x7F800000;
 }
 
 }  // namespace
@@ -112,28 +162,16 @@ TensorOperand tensor_operand(Dtype operands, std::uint16_t bits) {
 
 std::uint32_t tensor_core_step(const TensorCore& unit, Dtype operands, std::uint32_t c,
                                std::span<const TensorOperand> a, std::span<const TensorOperand> b) {
-  const std::size_t count = a.size();
+  const int lsb = 2 * (operands == Dtype::kBF16 ? kBF16 : kF16).mantissa_bits;
   const TensorOperand accumulator = taken_apart<kF32>(c);
-  const int exponent_of_c = accumulator.significand == 0 ? unit.zero_exponent : accumulator.exponent;
-  std::array<std::int32_t, kMaxProducts> product;
-  std::array<std::int32_t, kMaxProducts> exponent;
-  int largest = exponent_of_c;
-  unsigned special = accumulator.inf | accumulator.nan;
-  for (std::size_t k = 0; k < count; ++k) {
-    product[k] = a[k].significand * b[k].significand;
-    exponent[k] = product[k] == 0 ? unit.zero_exponent : a[k].exponent + b[k].exponent;  // ACC-10
-    largest = std::max(largest, exponent[k]);
-    special |= a[k].inf | a[k].nan | b[k].inf | b[k].nan;
-  }
-  if (special != 0) return special_sum(accumulator, a, b);
-
-  const int fraction_bits = unit.fraction_bits;
-  const int product_lsb = 2 * (operands == Dtype::kBF16 ? kBF16 : kF16).mantissa_bits;
-  std::int64_t sum = cut(accumulator.significand, largest - exponent_of_c, fraction_bits, kF32.mantissa_bits);
-  for (std::size_t k = 0; k < count; ++k) {
-    sum += cut(product[k], largest - exponent[k], fraction_bits, product_lsb);
-  }
-  return cut_to_f32(sum, largest - fraction_bits);
+#ifdef MOE4_AVX2_STEPS
+  const Terms terms = use_avx2(a.size()) ? cut_terms_avx2(unit, accumulator, a, b, lsb)
+                                         : cut_terms_plain(unit, accumulator, a, b, lsb);
+#else
+  const Terms terms = cut_terms_plain(unit, accumulator, a, b, lsb);
+#endif
+  if (terms.special) return special_sum(accumulator, a, b);
+  return cut_to_f32(terms.sum, terms.grid);
 }
 
 std::uint32_t tensor_core_instruction(const TensorCore& unit, Dtype operands, std::uint32_t c,
@@ -144,6 +182,20 @@ std::uint32_t tensor_core_instruction(const TensorCore& unit, Dtype operands, st
     c = tensor_core_step(unit, operands, c, a.subspan(k, count), b.subspan(k, count));
   }
   return c;
+}
+
+void tensor_core_tile(const TensorCore& unit, Dtype operands, const TensorTile& tile) {
+  std::vector<TensorOperand> a(tile.rows * tile.k);
+  std::vector<TensorOperand> b(tile.columns * tile.k);
+  for (std::size_t n = 0; n < a.size(); ++n) a[n] = tensor_operand(operands, tile.a[n]);
+  for (std::size_t n = 0; n < b.size(); ++n) b[n] = tensor_operand(operands, tile.b[n]);
+  for (std::size_t r = 0; r < tile.rows; ++r) {
+    const auto row = std::span(a).subspan(r * tile.k, tile.k);
+    for (std::size_t c = 0; c < tile.columns; ++c) {
+      std::uint32_t& d = tile.d[r * tile.columns + c];
+      d = tensor_core_instruction(unit, operands, d, row, std::span(b).subspan(c * tile.k, tile.k));
+    }
+  }
 }
 
 std::uint32_t tensor_core_chain(const TensorCore& unit, Dtype operands, std::uint32_t c,

@@ -271,6 +271,39 @@ TEST(ProfileProperties, ExactIsTheNorm) {
   EXPECT_EQ(outputs, 9 * 4 * 3 * 32);
 }
 
+// Single outputs are those of the whole call.
+TEST(ProfileProperties, SamplesAreTheWhole) {
+  const Layer layer = drawn_layer(WeightFormat::kMxfp4, 5, 3, 96, 4, 31);
+  const Routes routes = drawn_routes(5, 2, 3, 6, true);
+  const AlignedRoutes aligned = align_blocks(routes, 3, 4);
+  const IndexedInputs in = indexed_inputs(layer, aligned);
+  Tensor p(Dtype::kF32, {5, 2});
+  Tensor s(Dtype::kBF16, {5, 4});
+  fill(p, 0.75);
+  fill(s, 3);
+  const TensorView ids = {Dtype::kI32, {5, 2}, routes.expert.data(), {}};
+  const LinearInputs linear = {layer.tokens.view(), layer.weights(), ids, p.view(), s.view()};
+  const Policy policy = *parse_policy("ids=absent");
+  for (const char* text :
+       {"profile=early accumulation=hopper", "order=streamk(2) profile=hf", "accumulation=exact"}) {
+    const Arithmetic a = *parse_arithmetic(text);
+    const Result<RowsResult> rows = declared_indexed(in, a);
+    const Result<RoutedRows> routed = indexed_rows(in);
+    const Result<DeclaredRows> kernel = DeclaredRows::create(*routed, in.weights, a);
+    ASSERT_TRUE(rows.ok() && kernel.ok());
+    for (std::size_t n = 0; n < routed->rows.size(); ++n) {
+      for (std::int64_t o = 0; o < 4; ++o) {
+        EXPECT_EQ(kernel->output(static_cast<std::int64_t>(n), o),
+                  bits_at(rows->output, routed->rows[n].row * 4 + o));
+      }
+    }
+    const Result<Tensor> y = declared_expert_linear(linear, a, policy);
+    const Result<DeclaredLinear> tokens = DeclaredLinear::create(linear, a, policy);
+    ASSERT_TRUE(y.ok() && tokens.ok());
+    for (std::int64_t n = 0; n < y->elements(); ++n) EXPECT_EQ(tokens->output(n / 4, n % 4), bits_at(*y, n));
+  }
+}
+
 // Profile once in F32 and F64 against a simulation in host floats that shares nothing with the evaluation but
 // the chains.
 TEST(ProfileProperties, OnceIsTheSimulatedKernel) {

@@ -292,6 +292,20 @@ TEST(ProfileWeight, AboveBf16) {
   EXPECT_EQ(output(problem, "weight=bf16"), encode(Dtype::kBF16, 3 * two(106)));
 }
 
+// ACC-6: the operands of a tensor core have the dtype of the tokens, so that F16 cuts the range of weights.
+TEST(ProfileWeight, F16OperandsOfTensorCores) {
+  Problem problem({1, 1, 32, 1, 1}, {Dtype::kF16, Dtype::kF32, Dtype::kF32, Dtype::kI32});
+  problem.code(0).code(0, 0, 0, 7).scale(143).x(0, 0, two(-10));  // 6·2^16 is above 65504
+  EXPECT_EQ(output(problem, "accumulation=f32_sequential"), encode(Dtype::kF16, 384));
+  EXPECT_EQ(output(problem, "accumulation=volta"), 0x7C00U);
+  problem.scale(102).x(0, 0, 1024);  // 6·2^-25 is 3 of F16's smallest subnormals
+  EXPECT_EQ(output(problem, "accumulation=f32_sequential"), encode(Dtype::kF16, 3 * two(-14)));
+  EXPECT_EQ(output(problem, "accumulation=hopper"), encode(Dtype::kF16, 3 * two(-14)));
+  problem.scale(101);  // 6·2^-26 is 1.5 of them, and rounds to 2
+  EXPECT_EQ(output(problem, "accumulation=f32_sequential"), encode(Dtype::kF16, 1.5 * two(-14)));
+  EXPECT_EQ(output(problem, "accumulation=hopper"), encode(Dtype::kF16, 2 * two(-14)));
+}
+
 TEST(ProfileWeight, Ftz) {
   Problem problem({1, 1, 32, 1, 1});
   problem.x(0).code(1).scale(0).x(0, 0, two(20));  // 2^-128 · 2^20

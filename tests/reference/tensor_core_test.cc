@@ -176,6 +176,28 @@ TEST(TensorCore, InstructionsAreSteps) {
             f32(1));
 }
 
+TEST(TensorCore, TilesAreInstructions) {
+  constexpr std::size_t kRows = 3, kColumns = 5, kK = 16;
+  std::vector<std::uint16_t> a(kRows * kK);
+  std::vector<std::uint16_t> b(kColumns * kK);
+  std::uint32_t state = 1;
+  const auto next = [&] { return static_cast<std::uint16_t>((state = state * 1664525 + 1013904223) >> 16); };
+  for (std::uint16_t& bits : a) bits = next();
+  for (std::uint16_t& bits : b) bits = next() & 0xBFFF;  // below 2: few infinities
+  for (const TensorCore& unit : tensor_cores()) {
+    for (const Dtype dtype : {Dtype::kBF16, Dtype::kF16}) {
+      std::vector<std::uint32_t> d(kRows * kColumns, 0x3F800000);
+      tensor_core_tile(unit, dtype, {kRows, kColumns, kK, a.data(), b.data(), d.data()});
+      for (std::size_t n = 0; n < d.size(); ++n) {
+        const std::span<const std::uint16_t> row(&a[n / kColumns * kK], kK);
+        const std::span<const std::uint16_t> column(&b[n % kColumns * kK], kK);
+        EXPECT_EQ(d[n], tensor_core_instruction(unit, dtype, 0x3F800000, row, column))
+            << unit.name << " " << n;
+      }
+    }
+  }
+}
+
 // ACC-7: the last step of a chain is filled up; it is a step like any other.
 TEST(TensorCore, ChainsAreCutIntoSteps) {
   const TensorCore& unit = *tensor_core("hopper");
