@@ -22,6 +22,7 @@ struct CaseData {
   Policy policy;
   Tensor latent_tokens, packed_weights, scale_bytes, selected_experts, mixture_weights, shared_output;
   std::optional<ExactProof> proof;  // for exact fills
+  std::string checkpoint;           // where the weights come from (CKP-16); empty: drawn
 
   ExpertLinearInputs inputs() const {
     return {latent_tokens.view(),    packed_weights.view(),  scale_bytes.view(),

@@ -85,9 +85,10 @@ Status read_metadata(const Metadata& metadata, CaseData& data) {
   if (Status status = require(metadata, "moe4.op", "expert_linear")) return status;
   if (Status status = require(metadata, "moe4.weights", "mxfp4")) return status;
   if (Status status = check_keys(metadata, {"moe4.version", "moe4.op", "moe4.weights", "moe4.case",
-                                            "moe4.policy", "moe4.profile"})) {
+                                            "moe4.policy", "moe4.profile", "moe4.checkpoint"})) {
     return status;
   }
+  data.checkpoint = value_or(metadata, "moe4.checkpoint", "");
   Result<Policy> policy = parse_policy(value_or(metadata, "moe4.policy", ""));
   if (!policy) return policy.error();
   data.policy = *policy;
@@ -141,6 +142,7 @@ Status write_case(const std::filesystem::path& path, const CaseData& data) {
   for (const Field& field : kFields) tensors[field.name] = &(data.*field.member);
   Metadata metadata = {{"moe4.version", kVersion}, {"moe4.op", "expert_linear"}, {"moe4.weights", "mxfp4"}};
   if (data.line) metadata["moe4.case"] = to_string(*data.line);
+  if (!data.checkpoint.empty()) metadata["moe4.checkpoint"] = data.checkpoint;
   const std::string policy = moe4::to_string(data.policy);
   if (!policy.empty()) metadata["moe4.policy"] = policy;
   return write_safetensors(path, tensors, metadata);

@@ -15,7 +15,10 @@ namespace {
 
 constexpr const char* kMetadata = "__metadata__";
 constexpr std::size_t kMaxRank = 8;
-constexpr std::size_t kMaxNames = 4096;  // FILE-10
+
+std::size_t max_keys(HeaderOf of) {
+  return of == HeaderOf::kOurs ? 4096 : std::size_t{1} << 20;  // FILE-10, CKP-3
+}
 
 struct RawTensor {
   std::optional<std::string> dtype;
@@ -26,6 +29,8 @@ struct RawTensor {
 // What the header says, and the first thing it says wrongly.
 class HeaderEvents {
  public:
+  explicit HeaderEvents(HeaderOf of) : max_keys_(max_keys(of)) {}
+
   std::map<std::string, RawTensor> tensors;
   std::map<std::string, std::string> metadata;
   std::optional<Error> error;
@@ -83,7 +88,9 @@ class HeaderEvents {
   }
 
   bool key(std::string& name) {
-    if (++keys_ > kMaxNames) return refuse(name, "FILE-10: a header has at most 4096 keys");
+    if (++keys_ > max_keys_) {
+      return refuse(name, fmt::format("FILE-10: a header has at most {} keys", max_keys_));
+    }
     if (depth_ == 1) {
       tensor_ = name;
       tensor_keys_.clear();
@@ -110,6 +117,7 @@ class HeaderEvents {
     return false;
   }
 
+  std::size_t max_keys_;
   int depth_ = 0;
   std::size_t keys_ = 0;
   std::string tensor_, key_;
@@ -124,15 +132,18 @@ std::optional<Dtype> known_dtype(const std::string& name) {
 }
 
 // FILE-6 … FILE-8 of one tensor.
-Result<TensorEntry> check_tensor(const std::string& name, const RawTensor& raw, std::uint64_t data_bytes) {
+Result<TensorEntry> check_tensor(const std::string& name, const RawTensor& raw, std::uint64_t data_bytes,
+                                 HeaderOf of) {
   if (!raw.dtype || !raw.shape || !raw.offsets) {
     const char* missing = !raw.dtype ? "dtype" : !raw.shape ? "shape" : "data_offsets";
     return Error{name, missing, "FILE-5: a tensor has dtype, shape and data_offsets; this one is missing"};
   }
   TensorEntry entry;
-  const std::optional<Dtype> dtype = known_dtype(*raw.dtype);
-  if (!dtype) return Error{name, *raw.dtype, "FILE-7: dtype is one of U8 F8_E8M0 I32 I64 BF16 F16 F32 F64"};
-  entry.dtype = *dtype;
+  entry.stored_dtype = *raw.dtype;
+  entry.dtype = known_dtype(*raw.dtype);
+  if (!entry.dtype && of == HeaderOf::kOurs) {
+    return Error{name, *raw.dtype, "FILE-7: dtype is one of U8 F8_E8M0 I32 I64 BF16 F16 F32 F64"};
+  }
   for (const std::uint64_t d : *raw.shape) {
     if (d > (std::uint64_t{1} << 62))
       return Error{name, std::to_string(d), "FILE-6: a dimension is at most 2^62"};
@@ -152,7 +163,8 @@ Result<TensorEntry> check_tensor(const std::string& name, const RawTensor& raw, 
         name, span,
         fmt::format("FILE-8: data_offsets end inside the file, {} bytes after the header", data_bytes)};
   }
-  const auto bytes = static_cast<unsigned __int128>(*count) * size_of(entry.dtype);
+  if (!entry.dtype) return entry;
+  const auto bytes = static_cast<unsigned __int128>(*count) * size_of(*entry.dtype);
   if (bytes != entry.end - entry.begin) {
     return Error{name, span,
                  fmt::format("FILE-8: data_offsets span shape {} of {}", to_string(entry.shape), *raw.dtype)};
@@ -182,11 +194,11 @@ Status check_layout(const std::map<std::string, TensorEntry>& tensors, std::uint
 
 }  // namespace
 
-Result<Header> parse_header(std::string_view text, std::uint64_t data_bytes) {
+Result<Header> parse_header(std::string_view text, std::uint64_t data_bytes, HeaderOf of) {
   if (text.empty() || text.front() != '{')
     return Error{"header", std::string(text.substr(0, 1)), "FILE-3: the header begins with {"};
   const std::size_t last = text.find_last_not_of(' ');
-  HeaderEvents events;
+  HeaderEvents events(of);
   const std::string_view json = text.substr(0, last + 1);
   if (!nlohmann::json::sax_parse(json.begin(), json.end(), &events, nlohmann::json::input_format_t::json,
                                  true)) {
@@ -195,7 +207,7 @@ Result<Header> parse_header(std::string_view text, std::uint64_t data_bytes) {
   Header header;
   header.metadata = std::move(events.metadata);
   for (const auto& [name, raw] : events.tensors) {
-    Result<TensorEntry> entry = check_tensor(name, raw, data_bytes);
+    Result<TensorEntry> entry = check_tensor(name, raw, data_bytes, of);
     if (!entry) return entry.error();
     header.tensors.emplace(name, std::move(*entry));
   }
