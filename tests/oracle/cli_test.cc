@@ -10,61 +10,24 @@
 #include <nlohmann/json.hpp>
 
 #include "oracle/file/case_file.h"
-#include "oracle/report/failure.h"
-#include "oracle/report/write_file.h"
+#include "tests/oracle/cli_support.h"
 
 namespace moe4::oracle {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int code = -1;
-  std::string out, err;
-};
-
 constexpr const char* kLine =
     "op=expert_linear weights=mxfp4 tokens=3 experts=4 top_k=2 in=64 out=5 dtype=bf16 fill=bits seed=0x7";
 
-class CliTest : public testing::Test {
+class CliTest : public CliCommand {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) /
-              (std::string("cli_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  Outcome moe4(const std::vector<std::string>& arguments) const {
-    std::string command = shell_word(MOE4_COMMAND);
-    for (const std::string& argument : arguments) command += " " + shell_word(argument);
-    command += " 2>" + shell_word(path("stderr"));
-    Outcome outcome;
-    FILE* pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) return outcome;
-    std::array<char, 4096> buffer;
-    for (std::size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
-      outcome.out.append(buffer.data(), n);
-    }
-    const int status = ::pclose(pipe);
-    if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
-    outcome.err = *read_file(path("stderr"));
-    return outcome;
-  }
-
   // A case file and the norm's result for it.
   void write_pair() const {
     ASSERT_EQ(moe4({"gen", kLine, "--out", path("case")}).code, 0);
     ASSERT_EQ(moe4({"reference", path("case"), "--out", path("result")}).code, 0);
   }
-
-  fs::path folder_;
 };
-
-#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
 TEST_F(CliTest, HelpOfEveryCommandHasAnExample) {
   EXPECT_EQ(moe4({"--help"}).code, 0);
