@@ -13,9 +13,11 @@ namespace moe4::fast {
 
 class DigitPanel {
  public:
-  // tokens: [rows][stride], the first 32·groups of each, in the order of a group (kernels.h). Precondition:
-  // finite. False, and not usable, if that takes more than two digits an element on average.
-  bool load(const float* tokens, std::int64_t rows, std::int64_t groups, std::int64_t stride);
+  // tokens: [rows][stride], the first 32·groups of each, in the order of a group (kernels.h); max_abs:
+  // [rows]. Precondition: finite. False, and not usable, if that takes more than two digits an element on
+  // average.
+  bool load(const float* tokens, const float* max_abs, std::int64_t rows, std::int64_t groups,
+            std::int64_t stride, int threads);
 
   // The fields of the tokens; weights and sums are the caller's.
   DigitJob job() const;
@@ -27,11 +29,11 @@ class DigitPanel {
   std::int64_t chain_ = 0;
   std::vector<std::int64_t> first_plane_;
   std::vector<DigitPlane> planes_;
+  std::vector<int> digit_;  // of each plane
   Aligned<std::int32_t> digits_;
   std::vector<std::int32_t> row_;
   std::vector<double> unit_;
   std::vector<std::uint32_t> used_;  // [rows][groups]: bit k: some element has a digit k
-  std::vector<std::int32_t> exponent_;
 };
 
 }  // namespace moe4::fast

@@ -85,7 +85,7 @@ class ExpertLinearRun {
   }
 
   void multiply(const ExpertRun& run, std::int64_t first, std::int64_t count) {
-    panel_.load(tokens_, run.sources);
+    panel_.load(tokens_, run.sources, threads_);
     // LIN-9: tiles are independent of each other, so the number of threads changes no bit.
 #pragma omp parallel num_threads(threads_) if (parallel_)
     {

@@ -111,7 +111,7 @@ Counters fast_rows(const RoutedRows& routed, const ExpertWeights& weights, const
   TokenPanel panel;
   const std::int64_t tiles = (dims.out + kTileRows - 1) / kTileRows;
   for (const ExpertRun& run : expert_runs(items, panel_rows(dims.in))) {
-    panel.load(routed.tokens_by_blocks, run.sources);
+    panel.load(routed.tokens_by_blocks, run.sources, threads);
     // LIN-9: tiles are independent of each other, so the number of threads changes no bit.
 #pragma omp parallel num_threads(threads) if (parallel)
     {

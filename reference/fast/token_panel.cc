@@ -25,11 +25,20 @@ float widen(Dtype dtype, std::uint64_t bits) {
   }
 }
 
-// The exponent of the lowest set bit. Precondition: finite, not zero.
-std::int32_t lowest_bit(std::uint32_t bits) {
-  const auto field = static_cast<std::int32_t>((bits >> 23) & 0xFF);
-  const std::uint32_t significand = (bits & 0x7FFFFF) | (field != 0 ? 0x800000U : 0U);
-  return std::max(field, 1) - 150 + std::countr_zero(significand);
+// One row of tokens in the order of a group.
+void read_row(const TensorView& tokens, const Elements<3>& elements, const TokenIndex& source, float* out) {
+  const std::int64_t in = tokens.dim(2);
+  const Shape strides = tokens.strides_or_contiguous();
+  if (tokens.dtype == Dtype::kBF16 && strides[2] == 1) {
+    const std::int64_t at = source[0] * strides[0] + source[1] * strides[1];
+    chosen_kernels().widen_bf16(static_cast<const std::uint8_t*>(tokens.data) + 2 * at, in / kGroupSize, out);
+    return;
+  }
+  for (std::int64_t i = 0; i < in; ++i) {
+    const std::int64_t k = i % kGroupSize;
+    const std::int64_t place = k / 2 + (k % 2) * (kGroupSize / 2);
+    out[i - k + place] = widen(tokens.dtype, elements.bits({source[0], source[1], i}));
+  }
 }
 
 }  // namespace
@@ -39,47 +48,53 @@ std::int64_t panel_rows(std::int64_t in) {
   return std::clamp<std::int64_t>(kMaxPanelBytes / row_bytes, 1, kMaxPanelRows);
 }
 
-void TokenPanel::load(const TensorView& tokens, std::span<const TokenIndex> rows) {
+void TokenPanel::load(const TensorView& tokens, std::span<const TokenIndex> rows, int threads) {
   const Elements<3> elements(tokens);
+  const Kernels& kernels = chosen_kernels();
   rows_ = static_cast<std::int64_t>(rows.size());
   groups_ = tokens.dim(2) / kGroupSize;
   stride_ = padded_stride(tokens.dim(2));
-  double* f64 = f64_.resize(rows_ * stride_);
-  float* f32 = f32_.resize(rows_ * stride_);
-  sum_abs_.assign(static_cast<std::size_t>(rows_ * groups_), 0);
-  lsb_.assign(static_cast<std::size_t>(rows_ * groups_), kNoBits);
+  float* const f32 = f32_.resize(rows_ * stride_);
+  has_f64_ = false;
+  sum_abs_.resize(static_cast<std::size_t>(rows_ * groups_));
+  lsb_.resize(static_cast<std::size_t>(rows_ * groups_));
+  row_sum_abs_.assign(static_cast<std::size_t>(rows_), 0);
+  max_abs_.resize(static_cast<std::size_t>(rows_));
+  bool finite = true;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(&& : finite) if (threads > 1)
+  for (std::int64_t r = 0; r < rows_; ++r) {
+    const auto row = static_cast<std::size_t>(r);
+    float* const x = f32 + r * stride_;
+    double* const sum_abs = &sum_abs_[static_cast<std::size_t>(r * groups_)];
+    read_row(tokens, elements, rows[row], x);
+    const TokenFacts facts = kernels.scan(x, groups_, sum_abs, &lsb_[static_cast<std::size_t>(r * groups_)]);
+    max_abs_[row] = facts.max_abs;
+    finite = finite && facts.finite;
+    for (std::int64_t g = 0; g < groups_; ++g) row_sum_abs_[row] += sum_abs[g];
+  }
   most_sum_abs_.assign(static_cast<std::size_t>(groups_), 0);
   least_lsb_.assign(static_cast<std::size_t>(groups_), kNoBits);
-  row_sum_abs_.assign(static_cast<std::size_t>(rows_), 0);
-
-  bool finite = true;
-  for (std::int64_t row = 0; row < rows_; ++row, f64 += stride_, f32 += stride_) {
-    const TokenIndex& source = rows[static_cast<std::size_t>(row)];
+  for (std::int64_t r = 0; r < rows_; ++r) {
     for (std::int64_t g = 0; g < groups_; ++g) {
-      double sum_abs = 0;
-      std::int32_t lsb = kNoBits;
-      for (int k = 0; k < kGroupSize; ++k) {
-        const float x = widen(tokens.dtype, elements.bits({source[0], source[1], g * kGroupSize + k}));
-        const int place = k / 2 + (k % 2) * (kGroupSize / 2);  // the order of a group
-        f32[g * kGroupSize + place] = x;
-        f64[g * kGroupSize + place] = static_cast<double>(x);
-        const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFF;
-        finite = finite && magnitude < 0x7F800000;
-        if (magnitude == 0 || magnitude >= 0x7F800000) continue;
-        sum_abs += static_cast<double>(std::bit_cast<float>(magnitude));
-        lsb = std::min(lsb, lowest_bit(magnitude));
-      }
-      const auto at = static_cast<std::size_t>(row * groups_ + g);
       const auto group = static_cast<std::size_t>(g);
-      sum_abs_[at] = sum_abs;
-      lsb_[at] = lsb;
-      most_sum_abs_[group] = std::max(most_sum_abs_[group], sum_abs);
-      least_lsb_[group] = std::min(least_lsb_[group], lsb);
-      row_sum_abs_[static_cast<std::size_t>(row)] += sum_abs;
+      most_sum_abs_[group] = std::max(most_sum_abs_[group], sum_abs(r)[g]);
+      least_lsb_[group] = std::min(least_lsb_[group], lsb(r)[g]);
     }
   }
-  has_digits_ =
-      finite && chosen_kernels().dot_digits != nullptr && digits_.load(f32_.data(), rows_, groups_, stride_);
+  has_digits_ = finite && kernels.dot_digits != nullptr &&
+                digits_.load(f32, max_abs_.data(), rows_, groups_, stride_, threads);
+}
+
+const double* TokenPanel::f64() const {
+  const std::lock_guard<std::mutex> lock(f64_mutex_);
+  if (!has_f64_) {
+    double* const out = f64_.resize(rows_ * stride_);
+    for (std::int64_t r = 0; r < rows_; ++r) {
+      chosen_kernels().to_f64(f32() + r * stride_, kGroupSize * groups_, out + r * stride_);
+    }
+    has_f64_ = true;
+  }
+  return f64_.data();
 }
 
 }  // namespace moe4::fast

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -19,13 +20,15 @@ using TokenIndex = std::array<std::int64_t, 2>;
 class TokenPanel {
  public:
   // Precondition: tokens is a valid [a,b,I] of BF16, F16 or F32, I a multiple of 32.
-  void load(const TensorView& tokens, std::span<const TokenIndex> rows);
+  void load(const TensorView& tokens, std::span<const TokenIndex> rows, int threads);
 
   std::int64_t rows() const { return rows_; }
   std::int64_t groups() const { return groups_; }
   std::int64_t stride() const { return stride_; }
-  const double* f64() const { return f64_.data(); }  // [rows][stride], in the order of a group
-  const float* f32() const { return f32_.data(); }   // the same: all these dtypes are F32 numbers
+  // [rows][stride], in the order of a group; all these dtypes are F32 numbers.
+  const float* f32() const { return f32_.data(); }
+  // The same in FP64, made when it is first asked for. Any thread may ask.
+  const double* f64() const;
 
   // The same as integers; null if the kernels in use have no use for them, or they would take too many.
   const DigitPanel* digits() const { return has_digits_ ? &digits_ : nullptr; }
@@ -44,10 +47,13 @@ class TokenPanel {
   std::int64_t rows_ = 0;
   std::int64_t groups_ = 0;
   std::int64_t stride_ = 0;
-  Aligned<double> f64_;
   Aligned<float> f32_;
+  mutable Aligned<double> f64_;
+  mutable bool has_f64_ = false;
+  mutable std::mutex f64_mutex_;
   DigitPanel digits_;
   bool has_digits_ = false;
+  std::vector<float> max_abs_;
   std::vector<double> sum_abs_;
   std::vector<std::int32_t> lsb_;
   std::vector<double> most_sum_abs_;

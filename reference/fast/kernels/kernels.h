@@ -51,6 +51,8 @@ struct DigitPlane {
   std::int64_t begin, end;  // of its digit rows
 };
 inline constexpr std::int64_t kDigitTileRows = 32;
+inline constexpr int kDigitBits = 15;
+inline constexpr double kDigitBase = 0x1p15;
 
 struct DigitJob {
   WeightRows weights;               // kDigitTileRows of them; their magnitudes are below 2^127
@@ -73,6 +75,12 @@ struct RowBound {
 };
 inline constexpr std::int32_t kNoBits = 1 << 20;  // the lsb of a zero; any lsb from kNoBits/2 on is one
 
+// Of the finite elements of a row of tokens.
+struct TokenFacts {
+  bool finite;  // all of them
+  float max_abs;
+};
+
 struct Kernels {
   std::string_view name;  // "baseline", "avx2", "avx512", "avx512vnni"
   int lanes;              // doubles in a vector: the longest chain of additions is I/lanes and a few
@@ -82,6 +90,17 @@ struct Kernels {
   // sum_abs, lsb: [groups]
   RowBound (*bound)(WeightFormat format, const std::uint8_t* scales, std::int64_t groups,
                     const double* sum_abs, const std::int32_t* lsb);
+
+  // Tokens, in the order of a group but for `bits`. A row of BF16; `count` elements, a multiple of 32; for
+  // each group Σ|x| in FP64 and the lowest bit, of finite elements.
+  void (*widen_bf16)(const std::uint8_t* bits, std::int64_t groups, float* out);
+  void (*to_f64)(const float* in, std::int64_t count, double* out);
+  TokenFacts (*scan)(const float* x, std::int64_t groups, double* sum_abs, std::int32_t* lsb);
+  // One group as digits (digit_panel.h): bit k of the result is set if an element has a digit k that is not
+  // zero; digits k in pairs of 16 bits, in the elements' own order. inverse_unit: a power of two,
+  // |x|·inverse_unit < kDigitBase.
+  std::uint32_t (*used_digits)(const float* x, double inverse_unit);
+  void (*cut_digits)(const float* x, double inverse_unit, int k, std::int32_t* out);
 };
 
 // The additions between a product and the sum that it ends in, at most.

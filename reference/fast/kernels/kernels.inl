@@ -22,6 +22,8 @@ namespace {
 
 #include "reference/fast/kernels/bound.inl"
 
+#include "reference/fast/kernels/prepare.inl"
+
 #include "reference/fast/kernels/decode.inl"
 
 #include "reference/fast/kernels/dot.inl"
@@ -39,7 +41,8 @@ constexpr void (*dot_digits)(const DigitJob&) = nullptr;
 const Kernels& kernels();
 const Kernels& kernels() {
   static const Kernels table{MOE4_SET_NAME, MOE4_VECTOR_BYTES / 8, &dot<double>, &dot<float>, dot_digits,
-                             &bound};
+                             &bound,        &widen_bf16,           &to_f64,      &scan,       &used_digits,
+                             &cut_digits};
   return table;
 }
 
