@@ -5,17 +5,24 @@
 // overflows or is subnormal. Let 2^lsb be a power of two of which every product is a multiple, and A >=
 // Σ|w·x|.
 //
-//   Certificate. If A <= 2^(lsb + 53), S is exact: whatever the order, each partial sum is a multiple of
-//   2^lsb and at most A in magnitude, so it has at most 53 significant bits, and no addition rounds. With 24
-//   in place of 53 the same holds in FP32, if 2^lsb is no less than the smallest FP32 subnormal and A less
-//   than the largest FP32, and if the operands themselves are FP32 numbers. Group sums in 32-bit integers
-//   (digit_panel.h) are exact by their ranges, and each is a multiple of 2^lsb too; tokens are cut toward
-//   zero, so the magnitudes of all terms still add up to A at most. Rounding test. Else |S' - S| <= γ·A for
-//   the computed S', where no product passes through more than n additions and γ = n·u / (1 - n·u), u =
-//   2^-53. If both ends of that interval have the same encoding in the output dtype, it is the encoding of S,
-//   since rounding is monotonic. (It never holds at a tie.) Exact accumulator. Else the norm's own code
-//   computes the output again. Non-finite. NaN or Inf in w or x gives a non-finite product; since the finite
-//   ones cannot overflow, S' is NaN, +Inf or -Inf exactly if LIN-5 says so, in any order.
+// Certificate. If A <= 2^(lsb + 53), S is exact: whatever the order, each partial sum is a multiple of 2^lsb
+// and at most A in magnitude, so it has at most 53 significant bits, and no addition rounds. With 24 in place
+// of 53 the same holds in FP32, if 2^lsb is no less than the smallest FP32 subnormal, A less than the largest
+// FP32, and the operands FP32 numbers. Group sums in 32-bit integers (digit_panel.h) are exact by their
+// ranges, and each is a multiple of 2^lsb too; tokens are cut toward zero, so the magnitudes of all terms
+// still add up to A at most.
+//
+// Rounding test. Else |S' - S| <= γ·A for the computed S', where no product passes through more than n
+// additions and γ = n·u / (1 - n·u), u = 2^-53. If both ends of that interval have the same encoding in the
+// output dtype, it is the encoding of S, since rounding is monotonic. It never holds at a tie.
+//
+// Exact accumulator. Else the norm's own code computes the output again.
+//
+// Non-finite. NaN or Inf in w or x gives a non-finite product; since the finite ones cannot overflow, S' is
+// NaN, +Inf or -Inf exactly if LIN-5 says so, in any order.
+//
+// All this is true of IEEE 754 arithmetic to nearest even with subnormals; where a thread's float unit is set
+// to something else (canary.h), its outputs go to the exact accumulator, which has integers only.
 #pragma once
 
 #include <cmath>
@@ -32,8 +39,8 @@ struct ProvenLimits {
   static constexpr double kUnitRoundoff = 0x1p-53;
 };
 
-// Widths above this are left to the exact accumulator: the bounds below are proved for n·u < 2^-30.
-inline constexpr std::int64_t kMaxTerms = std::int64_t{1} << 22;
+// Widths above this are left to the exact accumulator: n·u < 2^-32 below.
+inline constexpr std::int64_t kMaxTerms = std::int64_t{1} << 20;
 
 // An upper bound of a sum of at most kMaxTerms non-negative terms that was computed in FP64.
 inline double upper(double sum) { return sum * (1 + 0x1p-29); }

@@ -44,7 +44,9 @@ void read_row(const TensorView& tokens, const Elements<3>& elements, const Token
 }  // namespace
 
 std::int64_t panel_rows(std::int64_t in) {
-  const auto row_bytes = static_cast<std::int64_t>(sizeof(double) + sizeof(float)) * padded_stride(in);
+  // F32, FP64, two digits an element, and what is known of each group.
+  constexpr std::int64_t kBytes = sizeof(float) + sizeof(double) + 2 * sizeof(std::int16_t) + 1;
+  const std::int64_t row_bytes = kBytes * padded_stride(in);
   return std::clamp<std::int64_t>(kMaxPanelBytes / row_bytes, 1, kMaxPanelRows);
 }
 

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <bit>
+#include <cfenv>
 #include <limits>
 
 #include "reference/fast/digit_panel.h"
@@ -179,6 +180,27 @@ TEST(FastThreads, ChangeNoBitAndNoCount) {
     EXPECT_EQ(counters[0].non_finite, counters[1].non_finite);
   }
   omp_set_num_threads(before);
+}
+
+// --- another float unit -----------------------------------------------------------------------------------
+
+TEST(FastFloatUnit, AnotherRoundingModeGoesToTheExactAccumulator) {
+  const HardSet set = hard_set(Hard::kGauss, WeightFormat::kInt4, {3, 2, 64, 5, 2}, 6);
+  Tensor linear(Dtype::kBF16, {3, 5});
+  ASSERT_FALSE(expert_linear(set.linear(), linear.mutable_view()));
+  const Tensor m_indices(Dtype::kI32, {3});
+  const GroupedContiguousInputs rows{set.tokens.view(), set.weights(), m_indices.view()};
+  const auto norm = grouped_contiguous(rows);
+  Tensor fast_linear(Dtype::kBF16, {3, 5});
+  fast::Counters counters;
+  std::fesetround(FE_UPWARD);
+  const Status status = fast::expert_linear(set.linear(), fast_linear.mutable_view(), {}, &counters);
+  const auto fast = fast::grouped_contiguous(rows, {}, &counters);
+  std::fesetround(FE_TONEAREST);
+  ASSERT_TRUE(!status && norm.ok() && fast.ok());
+  expect_same_bytes(linear, fast_linear, "expert_linear");
+  expect_same_bytes(norm->output, fast->output, "rows");
+  EXPECT_EQ(counters.exact, counters.outputs());
 }
 
 // --- planted faults: each condition wrong by a little, each told by the comparison with the norm
