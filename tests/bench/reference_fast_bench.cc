@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <functional>
@@ -65,6 +66,21 @@ double extra_memory(const std::function<void()>& work) {
   return memory("VmHWM") - before;
 }
 
+// Seconds of PyTorch's FP32 products alone, one for each expert with the mean of its rows; 0 if it is not
+// installed.
+double torch_seconds(std::int64_t experts, std::int64_t rows, std::int64_t in, std::int64_t out) {
+  const std::string command = "python3 " MOE4_SOURCE_DIR "/tests/bench/torch_product.py " +
+                              std::to_string(experts) + " " +
+                              std::to_string(std::max<std::int64_t>(rows / experts, 1)) + " " +
+                              std::to_string(in) + " " + std::to_string(out) + " 2>/dev/null";
+  double result = 0;
+  if (std::FILE* pipe = popen(command.c_str(), "r")) {
+    if (std::fscanf(pipe, "%lf", &result) != 1) result = 0;
+    pclose(pipe);
+  }
+  return result;
+}
+
 // The least of a few runs, fast and baseline in turn.
 struct Pair {
   Seconds fast;
@@ -79,8 +95,15 @@ Pair time_both(int runs, const std::function<void()>& fast, const std::function<
   return best;
 }
 
+// The calls' experts that have rows, their rows, I and O.
+struct Work {
+  std::int64_t experts, rows, in, out;
+};
+
 void report(benchmark::State& state, const Pair& best, double aim, double extra, const fast::Counters& used,
-            std::int64_t products, std::int64_t weights) {
+            const Work& work) {
+  const std::int64_t products = work.rows * work.in * work.out;
+  const std::int64_t weights = work.experts * work.in * work.out;
   for (auto _ : state) state.SetIterationTime(best.fast.wall);
   state.counters["baseline_s"] = best.baseline.wall;
   state.counters["ratio"] = best.baseline.wall / best.fast.wall;
@@ -93,6 +116,13 @@ void report(benchmark::State& state, const Pair& best, double aim, double extra,
   state.counters["certified"] = static_cast<double>(used.certified);
   state.counters["certified_f32"] = static_cast<double>(used.certified_f32);
   state.counters["rounding_test"] = static_cast<double>(used.rounding_test);
+  const double torch = torch_seconds(work.experts, work.rows, work.in, work.out);
+  if (torch > 0) {
+    state.counters["torch_product_s"] = torch;
+    state.counters["torch_ratio"] = torch / best.fast.wall;
+  } else {
+    state.SetLabel("PyTorch is not installed");
+  }
   state.counters["exact"] = static_cast<double>(used.exact);
 }
 
@@ -156,8 +186,8 @@ void k3_down(benchmark::State& state) {
     baseline_rows(data.latent_tokens, weights, rows, sums.data());
     baseline_combine(data.mixture_weights, data.shared_output, sums.data(), output);
   };
-  report(state, time_both(3, fast, baseline), 2, extra, used, kSizes.multiply_adds(),
-         kSizes.experts * kSizes.in * kSizes.out);
+  report(state, time_both(3, fast, baseline), 2, extra, used,
+         {kSizes.experts, kSizes.tokens * kSizes.top_k, kSizes.in, kSizes.out});
 }
 BENCHMARK(k3_down)
     ->Name("reference/fast/k3_down")
@@ -198,8 +228,7 @@ void k2_decode(benchmark::State& state) {
         baseline_rows(tokens, weights, rows, sums.data());
         baseline_round(sums.data(), output);
       });
-  report(state, best, 5, extra, used, kTokens * kTopK * kIn * kOut,
-         std::count(hit.begin(), hit.end(), true) * kIn * kOut);
+  report(state, best, 5, extra, used, {std::count(hit.begin(), hit.end(), true), kTokens * kTopK, kIn, kOut});
 }
 BENCHMARK(k2_decode)
     ->Name("reference/fast/k2_decode")
@@ -226,8 +255,7 @@ struct Prefill {
     (void)fast::grouped_contiguous({tokens.view(), weights(), m_indices.view()}, output.mutable_view(), {},
                                    counters);
   }
-  std::int64_t products() const { return tokens.elements() * output.dim(1); }
-  std::int64_t weight_count() const { return 8 * packed.elements(); }
+  Work work() const { return {packed.dim(0), tokens.dim(0), tokens.dim(1), output.dim(1)}; }
 
   Tensor tokens, packed, scales, m_indices, output;
   std::vector<BaselineRow> rows;
@@ -244,7 +272,7 @@ void k2_prefill(benchmark::State& state) {
         baseline_rows(call.tokens, call.weights(), call.rows, sums.data());
         baseline_round(sums.data(), call.output);
       });
-  report(state, best, 1, extra, used, call.products(), call.weight_count());
+  report(state, best, 1, extra, used, call.work());
 }
 BENCHMARK(k2_prefill)
     ->Name("reference/fast/k2_prefill")
@@ -274,7 +302,7 @@ void k2_prefill_exact(benchmark::State& state) {
     unequal += norm.as<std::uint16_t>()[static_cast<std::size_t>(k)] !=
                call.output.as<std::uint16_t>()[static_cast<std::size_t>(k)];
   }
-  report(state, best, 0, extra, used, call.products(), call.weight_count());
+  report(state, best, 0, extra, used, call.work());
   state.counters["unequal"] = static_cast<double>(unequal);
   if (unequal != 0) state.SkipWithError("the exact fill's outputs differ from the FP32 product's");
 }
