@@ -8,6 +8,8 @@ namespace moe4::ptx {
 
 void Async::start() {
   warps_.assign(block_.run().warps, WarpState{});
+  for (WarpState& state : warps_) state.held.slots.resize(block_.function().held_registers);
+  sequences_.assign(block_.run().warps / 4 + 1, {});
   bulk_.clear();
   mbarriers_.clear();
 }
@@ -23,6 +25,20 @@ std::optional<Async::Pending> Async::find(std::uint32_t address, bool writes_onl
           return Pending{op.instr, w, lane, "copy (cp.async)"};
         }
       }
+    }
+  }
+  for (unsigned w = 0; w < warps_.size() && !writes_only; ++w) {
+    for (const MatrixOp& op : warps_[w].matrices) {
+      const WgmmaForm form = decode_wgmma(block_.warps()[w].code[op.instr].imm);
+      bool found = false;
+      const auto look = [&](std::uint32_t at, std::uint32_t, std::uint32_t) {
+        found = found || holds(at, 16);
+      };
+      for_chunks(decode_descriptor(op.b), form.b_mn_major, 0, form.columns, look);
+      if (!form.a_in_registers) {
+        for_chunks(decode_descriptor(op.a), form.a_mn_major, kWarpRows * (w % 4), kWarpRows, look);
+      }
+      if (found) return Pending{op.instr, w, 0, "read (wgmma)"};
     }
   }
   for (const BulkCopy& copy : bulk_) {
@@ -112,6 +128,20 @@ void Async::finish() {
       if (!op.arrives) land(op, op.lanes & ~op.landed);
     }
     warps_[w].copies.clear();
+  }
+  for (unsigned w = 0; w < warps_.size(); ++w) {
+    WarpState& state = warps_[w];
+    Warp& warp = block_.warps()[w];
+    if (!state.matrices.empty() && block_.checks()) {
+      block_.report(Check::kAsyncPending, warp, state.matrices.front().instr, 0,
+                    "the block ends while a wgmma is pending that its warp has not waited for");
+    }
+    const std::size_t issued = sequences_[w / 4].size();
+    if (block_.checks() && state.matrices_issued != issued && w / 4 * 4 + 3 < warps_.size()) {
+      block_.report(Check::kWgmma, warp, sequences_[w / 4][state.matrices_issued].instr, 0,
+                    "a warp of the warpgroup does not execute a wgmma that others execute");
+    }
+    state.matrices.clear();
   }
   for (BulkCopy& copy : bulk_) {
     if (block_.checks()) {

@@ -17,6 +17,8 @@
 #include "gpu/ptx/async/bulk_copy.h"
 #include "gpu/ptx/async/mbarrier.h"
 #include "gpu/ptx/run/races.h"
+#include "gpu/ptx/tensor/wgmma.h"
+#include "gpu/ptx/tensor/wgmma_registers.h"
 
 namespace moe4::ptx {
 
@@ -54,7 +56,15 @@ class Async {
   void commit_bulk(Warp& warp, LaneMask lanes);
   void wait_bulk(Warp& warp, LaneMask lanes, std::uint32_t allowed, bool read_only);
 
-  // ---- mbarrier.cc
+  // ---- wgmma_ops.cc
+  void issue(Warp& warp, MatrixOp op);
+  void commit_matrices(Warp& warp);
+  void wait_matrices(Warp& warp, std::uint32_t allowed);
+  // Those of the groups before `end_group` take effect, in order.
+  void execute_matrices(Warp& warp, std::uint32_t end_group);
+  HeldRegisters& held(const Warp& warp);
+
+  // ---- mbarrier_ops.cc
   Mbarriers& mbarriers() { return mbarriers_; }
   std::string describe_wait(std::uint32_t barrier, std::uint64_t phase) const;
   // Called when a phase may have ended: the lanes that wait for it go on.
@@ -79,6 +89,10 @@ class Async {
     std::deque<CopyOp> copies;
     std::array<std::uint32_t, kLanes> copy_group{};  // the open one
     std::array<std::uint32_t, kLanes> bulk_group{};
+    std::deque<MatrixOp> matrices;
+    std::uint32_t matrix_group = 0;
+    std::size_t matrices_issued = 0;
+    HeldRegisters held;
   };
   void land(const CopyOp& op, LaneMask lanes);
   void complete(Warp& warp, CopyOp& op, LaneMask lanes, const std::array<Who, kLanes>& who);
@@ -90,6 +104,7 @@ class Async {
   std::vector<WarpState> warps_;
   std::deque<BulkCopy> bulk_;  // in the order of issue
   Mbarriers mbarriers_;
+  std::vector<std::vector<MatrixOp>> sequences_;  // what each warpgroup has issued
 };
 
 }  // namespace moe4::ptx

@@ -167,5 +167,6 @@ std::vector<DecoderEntry> control_decoders();
 std::vector<DecoderEntry> warp_decoders();
 std::vector<DecoderEntry> matrix_decoders();
 std::vector<DecoderEntry> async_decoders();
+std::vector<DecoderEntry> wgmma_decoders();
 
 }  // namespace moe4::ptx

@@ -5,6 +5,8 @@
 #include <queue>
 #include <utility>
 
+#include "gpu/ptx/tensor/wgmma.h"
+
 namespace moe4::ptx {
 namespace {
 
@@ -166,12 +168,47 @@ std::vector<std::uint32_t> find_intervals(const Function& function, std::vector<
   return at_entry;
 }
 
+// Registers that wgmma uses keep their places from the first wgmma to the last wait, since they are written
+// when the wait comes.
+std::vector<std::uint32_t> find_held(Function& function, std::vector<Interval>* intervals) {
+  Interval region;
+  std::vector<bool> seen(intervals->size(), false);
+  std::vector<std::uint32_t> held;
+  for (std::uint32_t i = 0; i < function.code.size(); ++i) {
+    const Instr& instr = function.code[i];
+    if (instr.run == &run_wgmma_wait) region.cover(i);
+    if (instr.run != &run_wgmma) continue;
+    region.cover(i);
+    const Roles& roles = function.roles[i];
+    for (std::uint32_t k = 0; k < std::uint32_t{roles.list_writes} + roles.list_reads; ++k) {
+      const std::uint32_t reg = function.lists[roles.list + k];
+      if ((reg & kConstant) != 0 || seen[reg]) continue;
+      seen[reg] = true;
+      held.push_back(reg);
+    }
+  }
+  if (held.empty()) return held;
+  for (const std::uint32_t reg : held) {
+    (*intervals)[reg].cover(region.first);
+    (*intervals)[reg].cover(region.last);
+  }
+  function.touches_held.assign(function.code.size(), false);
+  for (std::uint32_t i = 0; i < function.code.size(); ++i) {
+    if (function.code[i].run == &run_wgmma) continue;
+    for_operands(function, i, [&](std::uint32_t reg, bool) {
+      if (seen[reg]) function.touches_held[i] = true;
+    });
+  }
+  return held;
+}
+
 }  // namespace
 
 bool place_registers(const std::vector<VirtualRegister>& registers, Function* function) {
   const auto count = static_cast<std::uint32_t>(registers.size());
   std::vector<Interval> intervals(count);
   const std::vector<std::uint32_t> at_entry = find_intervals(*function, &intervals);
+  const std::vector<std::uint32_t> held = find_held(*function, &intervals);
 
   std::vector<std::uint32_t> order;
   for (std::uint32_t r = 0; r < count; ++r) {
@@ -205,6 +242,9 @@ bool place_registers(const std::vector<VirtualRegister>& registers, Function* fu
     }
     busy.emplace(intervals[r].last, r);
   }
+  function->held_registers = static_cast<std::uint32_t>(held.size());
+  if (!held.empty()) function->held_slots.assign(top / 64 + 1, 0);
+  for (std::uint32_t i = 0; i < held.size(); ++i) function->held_slots[place[held[i]] / 64] = i + 1;
   function->register_bytes = static_cast<std::uint32_t>((top + 63) / 64 * 64);
   for (const std::uint32_t r : at_entry) {
     function->poisoned_registers.push_back({place[r], registers[r].bytes * kLanes});

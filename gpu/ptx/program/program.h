@@ -108,6 +108,11 @@ struct Function {
   unsigned race_granule = 4;        // bytes: no store of the kernel is smaller
   bool blocks_communicate = false;  // global atomics, acquire/release, volatile global access
   bool uses_dynamic_shared = false;
+  // Registers that wgmma uses have places of their own from the first wgmma to the last wait, so that they can
+  // be written late. By place / 64: number + 1, or 0.
+  std::uint32_t held_registers = 0;
+  std::vector<std::uint32_t> held_slots;
+  std::vector<bool> touches_held;  // one an instruction: it names one of them and is no wgmma
 };
 
 // Bytes of a module-level space at launch, with the pointers that its initialisers hold.

@@ -64,6 +64,7 @@ void Block::start(std::uint64_t linear) {
     warp.backward = warp.polls = 0;
     warp.polled = warp.rotate = false;
     warp.timed_out = warp.tried = 0;
+    warp.max_registers = 0;
     warp.stop = WarpStop::kNone;
     warp.hash = mix(linear * kMaxWarps + warp.index + 1);
     warp.instructions = warp.lane_instructions = 0;

@@ -142,6 +142,8 @@ class Block {
   bool run_warp(Warp& warp, std::uint64_t fuel);
   bool choose(Warp& warp, bool rotate);
   void execute(Warp& warp, std::uint64_t& fuel);
+  template <bool kHeld>
+  void execute_plain(Warp& warp, std::uint64_t& fuel);
   void report_stuck(Warp& warp);
   void report_deadlock();
   bool runnable(const Warp& warp) const;

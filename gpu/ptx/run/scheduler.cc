@@ -141,12 +141,22 @@ bool Block::run_warp(Warp& warp, std::uint64_t fuel) {
 
 void Block::execute(Warp& warp, std::uint64_t& fuel) {
   if (run_.taint != nullptr) return run_.taint->execute(*this, warp, fuel, &instructions_);
+  if (checks_ && function().held_registers != 0) return execute_plain<true>(warp, fuel);
+  execute_plain<false>(warp, fuel);
+}
+
+// kHeld: registers of wgmma are watched.
+template <bool kHeld>
+void Block::execute_plain(Warp& warp, std::uint64_t& fuel) {
   const Instr* code = warp.code;
   std::uint64_t left = fuel, lanes_run = 0;
   while (warp.pc < warp.limit && left != 0) {
     const Instr& instr = code[warp.pc++];
     --left;
     const LaneMask mask = warp.active & (warp.predicates[instr.guard] ^ instr.guard_flip);
+    if constexpr (kHeld) {
+      if (mask != 0 && warp.function->touches_held[warp.pc - 1]) check_held_registers(warp, instr);
+    }
     if (mask == kAllLanes) {
       lanes_run += kLanes;
       instr.run(warp, instr, mask);

@@ -8,6 +8,7 @@
 #include "gpu/ptx/run/findings.h"
 #include "gpu/ptx/run/handlers.h"
 #include "gpu/ptx/tensor/tensor_ops.h"
+#include "gpu/ptx/tensor/wgmma.h"
 
 namespace moe4::ptx {
 namespace {
@@ -50,7 +51,7 @@ bool is_select(const Instr& instr) {
 
 bool mixes_lanes(const Instr& instr) {
   return instr.run == &run_shuffle || instr.run == &run_vote || instr.run == &run_match ||
-         instr.run == &run_reduce || instr.run == &run_mma;
+         instr.run == &run_reduce || instr.run == &run_mma || instr.run == &run_wgmma;
 }
 
 }  // namespace
@@ -282,6 +283,43 @@ void TaintTracker::matrix(Block& block, Warp& warp, const Instr& instr, const Me
   }
 }
 
+// wgmma: registers that it reads, and its matrices in shared memory as they are when it is issued.
+TaintTracker::Value TaintTracker::product(Block& block, Warp& warp, const Instr& instr) {
+  const WgmmaForm form = decode_wgmma(instr.imm);
+  const Roles& roles = warp.function->roles[instr_index(warp, instr)];
+  const LaneMask scale = warp.predicates[instr.c] ^ (form.scale_negated ? kAllLanes : 0u);
+  Value result;
+  const auto add = [&](std::uint32_t operand) {
+    if (operand & kConstant) return;
+    Value& value = value_of(warp, operand, false);
+    if (value.lanes == 0) return;
+    settle(block, warp, instr, value);
+    result = {kAllLanes, value.origin};
+  };
+  for (std::uint32_t i = scale != 0 ? 0 : roles.list_writes; i < roles.list_reads; ++i) {
+    add(warp.function->lists[roles.list + roles.list_writes + i]);
+  }
+  if (!form.a_in_registers) add(instr.a);
+  add(instr.b);
+  const auto chunk = [&](std::uint32_t address, std::uint32_t, std::uint32_t) {
+    for (std::uint32_t i = address; i < address + 16 && i < current_->shared.size(); ++i) {
+      if (current_->shared[i] == kClean) continue;
+      Origin origin = current_->shared[i];
+      if (origin == kUnwritten) {
+        origin = origin_here(block, warp, instr, 0, "shared memory " + hex(i) + ", which nothing wrote");
+      }
+      result = {kAllLanes, origin};
+    }
+  };
+  for_chunks(decode_descriptor(lanes<std::uint64_t>(warp, instr.b)[0]), form.b_mn_major, 0, form.columns,
+             chunk);
+  if (!form.a_in_registers) {
+    for_chunks(decode_descriptor(lanes<std::uint64_t>(warp, instr.a)[0]), form.a_mn_major,
+               kWarpRows * (warp.index % 4), kWarpRows, chunk);
+  }
+  return result;
+}
+
 void TaintTracker::before(Block& block, Warp& warp, const Instr& instr, LaneMask mask) {
   const Roles& roles = warp.function->roles[instr_index(warp, instr)];
   Value& guard = value_of(warp, instr.guard, true);
@@ -309,7 +347,7 @@ void TaintTracker::before(Block& block, Warp& warp, const Instr& instr, LaneMask
     if (instr.run != &run_load) store(block, warp, instr, op, mask);
     return;
   }
-  Value value = sources(block, warp, instr);
+  Value value = instr.run == &run_wgmma ? product(block, warp, instr) : sources(block, warp, instr);
   if (roles.flow == Roles::Flow::kList && (value.lanes & mask)) {
     matters(block, warp, instr, first_lane(value.lanes & mask), value.origin, "a branch");
   }

@@ -60,6 +60,7 @@ class TaintTracker {
   void load(Block& block, Warp& warp, const Instr& instr, const MemoryOp& op, LaneMask mask);
   void store(Block& block, Warp& warp, const Instr& instr, const MemoryOp& op, LaneMask mask);
   void matrix(Block& block, Warp& warp, const Instr& instr, const MemoryOp& op);
+  Value product(Block& block, Warp& warp, const Instr& instr);
   void matters(Block& block, const Warp& warp, const Instr& instr, unsigned lane, Origin origin,
                std::string how);
   Origin read_byte(Block& block, const Warp& warp, const Instr& instr, const MemoryOp& op, unsigned lane,

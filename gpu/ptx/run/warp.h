@@ -58,6 +58,7 @@ struct Warp {
   LaneMask timed_out = 0;  // lanes whose wait for an mbarrier ends without success
   LaneMask tried = 0;      // lanes that have tried in vain at `tried_at`
   std::uint32_t tried_at = 0;
+  std::uint32_t max_registers = 0;  // by setmaxnreg; 0: never set
 
   std::uint64_t hash = 0;  // of branches taken and addresses used
   std::uint64_t instructions = 0, lane_instructions = 0;
