@@ -95,11 +95,12 @@ bool Async::land_one() {
 
 void Async::land_any() {
   if (!bulk_.empty()) {
-    BulkCopy& copy = bulk_[block_.next_random() % bulk_.size()];
+    const std::size_t i = block_.next_random() % bulk_.size();
+    BulkCopy& copy = bulk_[i];
     if (!copy.landed) land(copy);
     if (copy.load && block_.next_random() % 2 == 0) {
       BulkCopy done = std::move(copy);
-      bulk_.erase(bulk_.begin() + (&copy - &bulk_[0]));
+      bulk_.erase(bulk_.begin() + static_cast<std::ptrdiff_t>(i));
       complete(done);
       return;
     }

@@ -1,0 +1,227 @@
+// Matrix products that nvcc compiled (compiled/gemm.cu): TMA + mbarrier + wgmma, and cp.async + ldmatrix +
+// mma.sync. They are right and clean under every schedule; each step that is taken out of the PTX is found.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "gpu/ptx/tensor_map.h"
+#include "gpu/ptx/uninitialized.h"
+#include "tests/gpu/ptx/check_support.h"
+#include "tests/gpu/ptx/plain_tensor_core.h"
+
+namespace moe4::ptx::test {
+namespace {
+
+std::string gemm_text() {
+  std::ifstream file(std::string(MOE4_SOURCE_DIR) + "/tests/gpu/ptx/compiled/gemm_sm_90a.ptx");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The text with the only `from` in an entry replaced.
+std::string edited(const std::string& entry, const std::string& from, const std::string& to) {
+  const std::string text = gemm_text();
+  const std::size_t begin = text.find(".entry " + entry + "(");
+  EXPECT_NE(begin, std::string::npos);
+  const std::size_t end = std::min(text.find(".entry", begin + 1), text.size());
+  const std::size_t at = text.find(from, begin);
+  EXPECT_LT(at, end) << from;
+  EXPECT_GE(text.find(from, at + 1), end) << from << " occurs twice";
+  return text.substr(0, at) + to + text.substr(at + from.size());
+}
+
+struct Gemm {
+  std::string entry = "wgmma_64";
+  std::uint32_t n = 64, blocks = 1, k = 256;
+
+  bool tensor() const { return entry != "mma_64"; }
+  std::vector<int> a() const { return small_integers(k, 64 * k, 20); }
+  std::vector<int> b() const { return small_integers(k + 1, std::size_t{n} * blocks * k, 20); }
+};
+
+TensorMap map_of(std::uint64_t address, std::uint64_t k, std::uint64_t rows, std::uint32_t box_rows) {
+  TensorMap map;
+  map.address = address;
+  map.dims = {k, rows};
+  map.strides = {2, k * 2};
+  map.box = {64, box_rows};
+  map.swizzle = Swizzle::k128B;
+  return map;
+}
+
+struct Outcome {
+  LaunchReport report;
+  int wrong = 0;  // outputs
+};
+
+Outcome multiply(const std::string& text, const Gemm& gemm, std::uint64_t seed = 0, bool checked = false) {
+  const auto encoded = [](const std::vector<int>& values) {
+    std::vector<std::uint16_t> bits;
+    for (const int v : values) bits.push_back(encode_small(TensorType::kBF16, v));
+    return bits;
+  };
+  const std::vector<int> a = gemm.a(), b = gemm.b();
+  const std::vector<std::uint16_t> a_bits = encoded(a), b_bits = encoded(b);
+  const std::uint32_t columns = gemm.n * gemm.blocks;
+  Memory memory;
+  const std::uint64_t a_at = memory.add_input("a", std::as_bytes(std::span(a_bits))),
+                      b_at = memory.add_input("b", std::as_bytes(std::span(b_bits))),
+                      out = memory.add_output("out", 64 * 4 * columns);
+  Launch launch;
+  launch.entry = gemm.entry;
+  launch.grid.x = gemm.blocks;
+  launch.block.x = gemm.tensor() ? 160 : 128;
+  launch.parameters.resize(gemm.tensor() ? 268 : 28);
+  std::size_t at = 0;
+  const auto put = [&](const void* from, std::size_t bytes) {
+    std::memcpy(launch.parameters.data() + at, from, bytes);
+    at += bytes;
+  };
+  if (gemm.tensor()) {
+    launch.dynamic_shared_bytes = 3 * (64 + gemm.n) * 128;
+    for (const TensorMap& map : {map_of(a_at, gemm.k, 64, 64), map_of(b_at, gemm.k, columns, gemm.n)}) {
+      EXPECT_EQ(problem_of(map), "");
+      put(encode(map).data(), kTensorMapBytes);
+    }
+  } else {
+    put(&a_at, 8);
+    put(&b_at, 8);
+  }
+  put(&out, 8);
+  put(&gemm.k, 4);
+  Options options;
+  options.tensor_core = &plain_tensor_core();
+  options.host_threads = 1;
+  if (seed != 0) options.schedule = seed;
+  const Module module = parse_valid(text);
+  Outcome outcome;
+  outcome.report = checked ? launch_checked(module, memory, launch, options)
+                           : ptx::launch(module, memory, launch, options);
+  const auto got = read_all<float>(memory, out, std::size_t{64} * columns);
+  for (std::uint32_t row = 0; row < 64; ++row) {
+    for (std::uint32_t column = 0; column < columns; ++column) {
+      int want = 0;
+      for (std::uint32_t i = 0; i < gemm.k; ++i) want += a[row * gemm.k + i] * b[column * gemm.k + i];
+      outcome.wrong += got[row * columns + column] != static_cast<float>(want);
+    }
+  }
+  return outcome;
+}
+
+void expect_right(const Gemm& gemm, std::uint64_t seed = 0, bool checked = false) {
+  const Outcome outcome = multiply(gemm_text(), gemm, seed, checked);
+  expect_clean(outcome.report);
+  EXPECT_EQ(outcome.wrong, 0) << gemm.entry << " seed " << seed;
+}
+
+TEST(Gemm, Supported) {
+  for (const EntryInfo& entry : parse_valid(gemm_text()).entries()) {
+    EXPECT_TRUE(entry.unsupported.empty()) << entry.name << ": " << entry.unsupported[0].message;
+    EXPECT_TRUE(entry.needs_tensor_core);
+  }
+}
+
+TEST(Gemm, Right) {
+  expect_right({"wgmma_64", 64, 2, 64 * 7});
+  expect_right({"wgmma_64", 64, 1, 64});
+  expect_right({"wgmma_64", 64, 1, 64 * 4 + 8});  // the last box reaches over the end
+  expect_right({"wgmma_256", 256, 1, 128});
+  expect_right({"mma_64", 64, 2, 256});
+  expect_right({"mma_64", 64, 1, 32});
+  expect_right({"wgmma_64", 64, 1, 256}, 0, true);
+  expect_right({"mma_64", 64, 1, 256}, 0, true);
+}
+
+TEST(Gemm, RightUnderEverySchedule) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    expect_right({"wgmma_64", 64, 1, 64 * 5}, seed);
+    expect_right({"mma_64", 64, 1, 160}, seed);
+  }
+}
+
+struct Fault {
+  const char *from, *to;
+  std::vector<Check> checks;  // one of these must be found
+  const char* says = "";
+};
+
+void expect_found(const std::string& entry, const Fault& fault) {
+  const Gemm gemm{entry, 64, 1, 64 * 7};
+  const std::string text = edited(entry, fault.from, fault.to);
+  const Outcome outcome = multiply(text, gemm);
+  bool found = false;
+  for (const Finding& finding : outcome.report.findings) {
+    for (const Check check : fault.checks) {
+      found = found || (finding.check == check && !finding.formal &&
+                        finding.message.find(fault.says) != std::string::npos);
+    }
+  }
+  EXPECT_TRUE(found) << fault.from << "\n" << describe(outcome.report);
+}
+
+TEST(Gemm, EveryStepOfTheWgmmaPipelineCounts) {
+  const Fault faults[] = {
+      {"wgmma.fence.sync.aligned;", "", {Check::kWgmma}, "wgmma.fence"},
+      {"wgmma.commit_group.sync.aligned;", "", {Check::kWgmma}, "no wgmma.wait_group"},
+      {"wgmma.wait_group.sync.aligned 0;", "", {Check::kWgmma}, "no wgmma.wait_group"},
+      // The stage is given back while the products still read it.
+      {"wgmma.wait_group.sync.aligned 1;", "", {Check::kSharedRace}, "read (wgmma)"},
+      {"wgmma.wait_group.sync.aligned 1;",
+       "wgmma.wait_group.sync.aligned 2;",
+       {Check::kSharedRace},
+       "read (wgmma)"},
+      {"mbarrier.arrive.shared::cta.b64 _, [%r57];", "", {Check::kBarrierDeadlock}, "lacks 4 of 4 arrivals"},
+      {"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r118], %r110;",
+       "mbarrier.arrive.shared::cta.b64 _, [%r118];",
+       {Check::kSharedRace}},
+      {"[%r118], %r110;", "[%r118], 16400;", {Check::kBarrierDeadlock}, "16 bytes of transactions"},
+      {"[%r118], %r110;", "[%r118], 8192;", {Check::kSharedRace, Check::kBarrierDeadlock}},
+      {"try_wait.parity.shared::cta.b64 done, [%r41], %r127;\n@done bra DONE;",
+       "try_wait.parity.shared::cta.b64 done, [%r41], %r127;\nbra DONE;",
+       {Check::kSharedRace},
+       "pending"},
+      {"try_wait.parity.shared::cta.b64 done, [%r107], %r108;\n@done bra DONE;",
+       "try_wait.parity.shared::cta.b64 done, [%r107], %r108;\nbra DONE;",
+       {Check::kSharedRace}},
+      {"mbarrier.try_wait.parity.shared::cta.b64 done, [%r41], %r127;",
+       "xor.b32 %r127, %r127, 1; mbarrier.try_wait.parity.shared::cta.b64 done, [%r41], %r127;",
+       {Check::kSharedRace, Check::kBarrierDeadlock}},
+      {"bar.sync 	0;", "", {Check::kSharedRace, Check::kMbarrier}},
+  };
+  for (const Fault& fault : faults) expect_found("wgmma_64", fault);
+}
+
+// The initialisation of the barriers reaches TMA without a fence: undefined, and common.
+TEST(Gemm, MissingInitFenceIsFormal) {
+  const Outcome outcome = multiply(edited("wgmma_64", "fence.mbarrier_init.release.cluster;", ""), {});
+  ASSERT_FALSE(outcome.report.findings.empty());
+  for (const Finding& finding : outcome.report.findings) {
+    EXPECT_EQ(finding.check, Check::kProxyFence);
+    EXPECT_TRUE(finding.formal);
+  }
+  EXPECT_EQ(outcome.wrong, 0);
+}
+
+TEST(Gemm, EveryStepOfTheMmaPipelineCounts) {
+  expect_found("mma_64", {"cp.async.wait_group 1;", "", {Check::kSharedRace}, "pending"});
+  expect_found("mma_64",
+               {"cp.async.wait_group 1;", "cp.async.wait_group 2;", {Check::kSharedRace}, "pending"});
+  expect_found("mma_64", {"bar.sync 	0;", "", {Check::kSharedRace}});
+}
+
+// The fault's effect is there too, not only its finding: the products read what is not there yet.
+TEST(Gemm, MissingWaitsShowInTheValues) {
+  EXPECT_GT(multiply(edited("wgmma_64", "wgmma.wait_group.sync.aligned 0;", ""), {}).wrong, 0);
+  EXPECT_GT(multiply(edited("wgmma_64", "done, [%r41], %r127;\n@done bra DONE;\nbra AGAIN;",
+                            "done, [%r41], %r127;\n"),
+                     {})
+                .wrong,
+            0);
+  EXPECT_GT(multiply(edited("mma_64", "cp.async.wait_group 1;", ""), {"mma_64", 64, 1, 256}).wrong, 0);
+}
+
+}  // namespace
+}  // namespace moe4::ptx::test
