@@ -292,7 +292,7 @@ TaintTracker::Value TaintTracker::product(Block& block, Warp& warp, const Instr&
   const auto add = [&](std::uint32_t operand) {
     if (operand & kConstant) return;
     Value& value = value_of(warp, operand, false);
-    if (value.lanes == 0) return;
+    if (value.lanes == 0 || result.origin != kClean) return;
     settle(block, warp, instr, value);
     result = {kAllLanes, value.origin};
   };
@@ -303,7 +303,7 @@ TaintTracker::Value TaintTracker::product(Block& block, Warp& warp, const Instr&
   add(instr.b);
   const auto chunk = [&](std::uint32_t address, std::uint32_t, std::uint32_t) {
     for (std::uint32_t i = address; i < address + 16 && i < current_->shared.size(); ++i) {
-      if (current_->shared[i] == kClean) continue;
+      if (current_->shared[i] == kClean || result.origin != kClean) continue;
       Origin origin = current_->shared[i];
       if (origin == kUnwritten) {
         origin = origin_here(block, warp, instr, 0, "shared memory " + hex(i) + ", which nothing wrote");

@@ -99,6 +99,7 @@ struct Issue {
                          "no wgmma.fence lies between another use of a register of this wgmma and it");
         if (finding != nullptr) finding->other = block.place(slot.touched, warp.index, 0);
       }
+      slot.touched = HeldRegisters::kNever;
       ++(i < roles.list_writes ? slot.accumulates : slot.feeds);
       slot.by = at();
     }
