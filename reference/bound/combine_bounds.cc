@@ -1,9 +1,8 @@
 #include <string>
 
-#include "reference/arithmetic/product.h"
 #include "reference/bound/bounds.h"
-#include "reference/bound/dot_pass.h"
-#include "reference/bound/exact_double.h"
+#include "reference/bound/directed.h"
+#include "reference/bound/exact_path.h"
 #include "reference/bound/interval.h"
 
 namespace moe4 {
@@ -14,9 +13,9 @@ DotBound stored_row(const ExactValue& value) {
   DotBound bound;
   bound.exact = true;
   if (!value.is_finite()) return bound;
-  bound.value = std::fabs(to_double(value));
-  bound.magnitude = bound.value;
-  bound.terms = bound.value;
+  bound.value = to_double(value);
+  bound.magnitude = std::fabs(bound.value);
+  bound.terms = bound.magnitude;
   bound.low_bit = lowest_bit(bound.value);
   return bound;
 }
@@ -30,10 +29,12 @@ Result<OutputBounds> combine_bounds(const CombineInputs& inputs, Dtype output, c
   if (!is_float(output)) {
     return Error{"output", std::string(name_of(output)), "VAL-5: the output has a float dtype"};
   }
-  if (Status error = refuse_arithmetic(arithmetic)) return *error;
+  if (Status error = check_arithmetic(arithmetic, {output, std::nullopt})) return *error;
   const AccumulationFormat format = accumulation_format(output, arithmetic);
   const Elements<2> rows(inputs.rows);
   const Elements<2> shared(inputs.shared_output);
+  IntervalCall call = {output, arithmetic.accumulation.kind == Accumulation::Kind::kExact,
+                       output == Dtype::kF64 || inputs.mixture_weights.dtype == Dtype::kF64, true};
 
   OutputBounds result;
   result.rows = dims->tokens;
@@ -42,20 +43,31 @@ Result<OutputBounds> combine_bounds(const CombineInputs& inputs, Dtype output, c
 #pragma omp parallel for schedule(static) if (dims->tokens * dims->out * (dims->top_k + 1) >= 1 << 16)
   for (std::int64_t t = 0; t < dims->tokens; ++t) {
     const std::vector<Slot> slots = combine_slots(inputs, t, policy);
+    std::vector<SlotWeight> weights;
+    for (const Slot& slot : slots) weights.emplace_back(slot.p, inputs.mixture_weights.dtype, format);
+    std::vector<DotBound> stored(slots.size());
     for (std::int64_t o = 0; o < dims->out; ++o) {
       const ExactValue s = shared.value({t, o});
-      OutputSum sum;
-      OutputBound bound;
-      sum.add(s);
-      for (const Slot& slot : slots) {
-        const ExactValue row = rows.value({t * dims->top_k + slot.j, o});
-        sum.add(product(slot.p, row));
-        bound.add_slot(SlotWeight(slot.p, inputs.mixture_weights.dtype, format), stored_row(row),
-                       row.is_finite(), format);
+      const auto row_of = [&](const Slot& slot) { return rows.value({t * dims->top_k + slot.j, o}); };
+      IntervalCall here = call;
+      here.finite_by_rule = s.is_finite();
+      std::vector<SlotBound> terms;
+      for (std::size_t n = 0; n < slots.size(); ++n) {
+        const ExactValue row = row_of(slots[n]);
+        stored[n] = stored_row(row);
+        terms.push_back({weights[n], stored[n], row.is_finite()});
+        here.finite_by_rule = here.finite_by_rule && weights[n].finite && row.is_finite();
       }
-      const bool minus_zero = slots.empty() && s.is_zero() && s.negative;  // LIN-7
-      result.outputs[static_cast<std::size_t>(t * dims->out + o)] =
-          interval(ExactOutput(sum, minus_zero), bound, s.is_finite() ? to_double(s) : 0.0, output, format);
+      const LastSum sum = last_sum({format, arithmetic.profile, output}, terms,
+                                   s.is_finite() ? to_double(s) : 0.0, here.finite_by_rule);
+      result.outputs[static_cast<std::size_t>(t * dims->out + o)] = interval(here, sum, [&] {
+        std::vector<ExactTerm> exact;
+        for (const Slot& slot : slots) {
+          exact.push_back({slot.p, {}});
+          exact.back().d.add(row_of(slot));
+        }
+        return exact_last_sum(arithmetic.profile, output, s, exact);
+      });
     }
   }
   count_singletons(result);

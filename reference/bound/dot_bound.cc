@@ -3,129 +3,195 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/bound/directed.h"
+#include "reference/bound/partial_sums.h"
+
 namespace moe4 {
-namespace {
 
-using Mask = long long __attribute__((vector_size(16)));
-
-// |v|, lane by lane.
-inline Pair magnitude_of(const Pair& v) {
-  const Mask keep = {0x7fffffffffffffffLL, 0x7fffffffffffffffLL};
-  return reinterpret_cast<Pair>(reinterpret_cast<Mask>(v) & keep);
-}
-
-double lane(const RowPairs& v, int row) { return v[static_cast<std::size_t>(row / 2)][row % 2]; }
-
-}  // namespace
-
-struct DotBounder::Sums {
-  RowPairs value{};       // the sum, in double
-  RowPairs error{};       // E of BND-4, BND-5
-  RowPairs magnitudes{};  // the sum of magnitudes (BND-6)
-};
-
-DotBounder::DotBounder(const FlatPlan& plan, const AccumulationFormat& format, const Arithmetic& arithmetic)
+DotBounder::DotBounder(const FlatPlan& plan, const AccumulationFormat& format, const Arithmetic& arithmetic,
+                       Dtype tokens)
     : plan_(plan),
       format_(format),
-      any_(arithmetic.order.kind == Order::Kind::kAny || format.precision > 24),
+      method_(Method::kIeee),
+      unit_(arithmetic.accumulation.unit),
       rounded_(arithmetic.product_rounded),
-      unit_(format.unit * (1.0 + 0x1p-26)),
-      product_unit_(format.products_inexact ? unit_ : 0.0),
-      operations_(8.0 * static_cast<double>(plan.index.size())) {}
+      scaled_(arithmetic.dequant == Int4Order::kAccumulatorScale),
+      f16_(tokens == Dtype::kF16),
+      operations_(8.0 * static_cast<double>(plan.in())) {
+  if (arithmetic.accumulation.kind == Accumulation::Kind::kTensorCore) method_ = Method::kTensorCore;
+  if (arithmetic.order.kind == Order::Kind::kAny || format.precision > 24) method_ = Method::kAny;
+  if (arithmetic.accumulation.kind == Accumulation::Kind::kExact) method_ = Method::kExact;
+}
 
-// BND-4, BND-5, and BND-7 if kRounded. The recurrence of a chain is serial, so eight rows go side by side.
-template <bool kRounded>
-void DotBounder::add_up_chains(const RowBlock& rows, const TokenOperand& token, Sums& sums) const {
-  const double growth = 1.0 + unit_;
-  const double unit = unit_;
-  const double product_unit = product_unit_;
-  const double alpha = format_.underflow;
-  const std::size_t chains = plan_.begin.size() - 1;
-  std::vector<RowPairs> values(chains);
-  std::vector<RowPairs> errors(chains);
-  for (std::size_t c = 0; c < chains; ++c) {
-    RowPairs value{};
-    RowPairs error{};
-    for (auto p = static_cast<std::size_t>(plan_.begin[c]); p < static_cast<std::size_t>(plan_.begin[c + 1]);
-         ++p) {
-      const double x = token.x[p];
-      const RowPairs& w = rows.w[p];
-#pragma GCC unroll 4
-      for (std::size_t k = 0; k < kPairs; ++k) {
-        const Pair product = w[k] * x;
-        if constexpr (kRounded) error[k] += magnitude_of(product) * product_unit + alpha;
-        value[k] += product;
-        error[k] = error[k] * growth + (magnitude_of(value[k]) * unit + alpha);
-      }
-    }
-    values[c] = value;
-    errors[c] = error;
+RunSum DotBounder::run(const SumContext& context, std::size_t run) const {
+  const auto begin = static_cast<std::size_t>(plan_.run_begin[run]);
+  const auto end = static_cast<std::size_t>(plan_.run_begin[run + 1]);
+  if (method_ == Method::kTensorCore) return tensor_core_run(context, begin, end, *unit_);
+  return ieee_run(context, begin, end, rounded_);
+}
+
+RunSum DotBounder::chain(const SumContext& context, std::size_t chain) const {
+  const auto first = static_cast<std::size_t>(plan_.chain_begin[chain]);
+  const auto last = static_cast<std::size_t>(plan_.chain_begin[chain + 1]);
+  if (!scaled_) return run(context, first);
+  RunSum sum;
+  for (std::size_t r = first; r < last; ++r) {
+    const auto group = static_cast<std::size_t>(plan_.run_group[r]);
+    join_scaled(sum, context.rows.factor[group], run(context, r), format_, rounded_);
   }
+  return sum;
+}
+
+DotBounder::Total DotBounder::add_up_chains(const SumContext& context, std::vector<RunSum>& results) const {
+  results.resize(plan_.chains());
+  for (std::size_t c = 0; c < plan_.chains(); ++c) results[c] = chain(context, c);
   for (const auto& [into, from] : plan_.joins) {
-    RowPairs& value = values[static_cast<std::size_t>(into)];
-    RowPairs& error = errors[static_cast<std::size_t>(into)];
-    for (std::size_t k = 0; k < kPairs; ++k) {
-      value[k] += values[static_cast<std::size_t>(from)][k];
-      const Pair both = error[k] + errors[static_cast<std::size_t>(from)][k];
-      error[k] = both * growth + (magnitude_of(value[k]) * unit + alpha);
-    }
+    join(results[static_cast<std::size_t>(into)], results[static_cast<std::size_t>(from)], format_);
   }
-  sums.value = values[0];
-  sums.error = errors[0];
+  return {results[0], {}};
 }
 
-void DotBounder::add_up_any(const RowBlock& rows, const TokenOperand& token, Sums& sums) const {
-  RowPairs value{};
-  RowPairs magnitudes{};
-  for (std::size_t p = 0; p < token.x.size(); ++p) {
-    const double x = token.x[p];
+DotBounder::Total DotBounder::add_up_any(const SumContext& context) const {
+  Total total;
+  for (std::size_t p = 0; p < plan_.in(); ++p) {
+    const double x = context.token.x[p];
+    const RowPairs& w = context.rows.w[p];
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < kPairs; ++k) {
-      const Pair product = rows.w[p][k] * x;
-      value[k] += product;
-      magnitudes[k] += magnitude_of(product);
+      Pair product = w[k] * x;
+      if (scaled_) product *= context.rows.factor[static_cast<std::size_t>(plan_.group[p])][k];
+      total.sum.value[k] += product;
+      total.magnitudes[k] += magnitude_of(product);
     }
   }
-  sums.value = value;
-  sums.magnitudes = magnitudes;
+  for (std::size_t k = 0; k < kPairs; ++k) {
+    total.sum.slack[k] = total.magnitudes[k] * context.rounding[k];
+  }
+  return total;
 }
 
-// The largest |P_k| + E_k that row's accumulators reach, and the largest rounded product: BND-12, without
-// hurry.
-double DotBounder::peak_of_row(const RowBlock& rows, const TokenOperand& token, int row,
-                               const DotBound& bound) const {
+double DotBounder::product_of_row(const SumContext& context, std::size_t position, int row) const {
+  const double product = context.rows.weight(position, row) * context.token.x[position];
+  if (!scaled_) return product;
+  return product * lane(context.rows.factor[static_cast<std::size_t>(plan_.group[position])], row);
+}
+
+// The largest |P_k| that row's accumulators reach, and the largest rounded product: BND-12, without hurry.
+double DotBounder::peak_of_row(const SumContext& context, int row) const {
   double peak = 0;
-  std::vector<double> values(plan_.begin.size() - 1);
-  for (std::size_t c = 0; c + 1 < plan_.begin.size(); ++c) {
-    for (auto p = static_cast<std::size_t>(plan_.begin[c]); p < static_cast<std::size_t>(plan_.begin[c + 1]);
-         ++p) {
-      const double product = rows.weight(p, row) * token.x[p];
-      values[c] += product;
-      peak = std::max(peak, std::fabs(values[c]));
-      if (rounded_) peak = std::max(peak, std::fabs(product));
+  std::vector<double> values(plan_.chains());
+  for (std::size_t c = 0; c < plan_.chains(); ++c) {
+    for (std::size_t r = static_cast<std::size_t>(plan_.chain_begin[c]);
+         r < static_cast<std::size_t>(plan_.chain_begin[c + 1]); ++r) {
+      double unscaled = 0;
+      for (auto p = static_cast<std::size_t>(plan_.run_begin[r]);
+           p < static_cast<std::size_t>(plan_.run_begin[r + 1]); ++p) {
+        const double product = product_of_row(context, p, row);
+        values[c] += product;
+        peak = std::max(peak, std::fabs(values[c]));
+        if (rounded_) peak = std::max(peak, std::fabs(product));
+        if (scaled_) {
+          unscaled += context.rows.weight(p, row) * context.token.x[p];
+          peak = std::max(peak, std::fabs(unscaled));
+        }
+      }
     }
   }
   for (const auto& [into, from] : plan_.joins) {
     values[static_cast<std::size_t>(into)] += values[static_cast<std::size_t>(from)];
     peak = std::max(peak, std::fabs(values[static_cast<std::size_t>(into)]));
   }
-  return round_up(peak, operations_) + bound.error;
+  for (const std::int32_t slice : plan_.partials) {
+    peak = std::max(peak, 1.01 * std::fabs(values[static_cast<std::size_t>(slice)]));
+  }
+  return round_up(peak, operations_);
 }
 
-double DotBounder::terms_of_row(const RowBlock& rows, const TokenOperand& token, int row) const {
+double DotBounder::terms_of_row(const SumContext& context, int row) const {
   double sum = 0;
-  for (std::size_t p = 0; p < token.x.size(); ++p) sum += std::fabs(rows.weight(p, row) * token.x[p]);
+  for (std::size_t p = 0; p < plan_.in(); ++p) sum += std::fabs(product_of_row(context, p, row));
   return round_up(sum, operations_);
 }
 
-double DotBounder::flushed_of_row(const RowBlock& rows, const TokenOperand& token, int row) const {
+double DotBounder::flushed_of_row(const SumContext& context, int row) const {
   double sum = 0;
-  for (std::size_t p = 0; p < token.x.size(); ++p) {
-    const double w = rows.weight(p, row);
-    const double x = token.x[p];
-    if (std::fabs(x) < 0x1p-125 || std::fabs(w) < 0x1p-123) sum += std::fabs(w * x);
+  for (std::size_t p = 0; p < plan_.in(); ++p) {
+    const double w = context.rows.weight(p, row);
+    const double x = context.token.x[p];
+    bool may_vanish = std::fabs(x) < 0x1p-125 || std::fabs(w) < 0x1p-123;
+    if (scaled_) {
+      const auto group = static_cast<std::size_t>(plan_.group[p]);
+      may_vanish = may_vanish || std::fabs(lane(context.rows.factor[group], row)) < 0x1p-123;
+    }
+    if (may_vanish) sum += std::fabs(product_of_row(context, p, row));
   }
   return round_up(sum, operations_);
+}
+
+// BND-6 and BND-22.
+void DotBounder::bound_any(const SumContext& context, const Total& total, int row, DotBound& b) const {
+  const auto in = static_cast<double>(plan_.in());
+  const double magnitudes = round_up(lane(total.magnitudes, row), operations_);
+  b.terms = std::min(b.terms, magnitudes);
+  const double partial =
+      round_up(0.5 * (magnitudes + std::min(magnitudes, std::fabs(b.value) + in * 0x1p-52 * magnitudes)), 4);
+  double scale = 1.0;  // of what underflows before it is multiplied by a scale
+  if (scaled_) {
+    for (const RowPairs& factor : context.rows.factor) scale = std::max(scale, std::fabs(lane(factor, row)));
+  }
+  if (unit_ != nullptr) {
+    const double steps = in / unit_->products;
+    const double unit = std::ldexp(in, -unit_->fraction_bits) + steps * (0x1p-23 + 0x1p-24) +
+                        (scaled_ ? in / kGroupSize * 0x1p-24 : 0.0);
+    const double smallest = f16_ ? 0x1p-14 : 0x1p-126;
+    const double operand =
+        std::max({lane(context.rows.largest, row), context.token.largest_of_all, smallest});
+    const double reach = std::max(partial, operand * smallest * scale);
+    const double absolute = (steps * (0x1p-146 + format_.underflow) + in * format_.underflow) * scale;
+    b.below = round_up((unit * reach + absolute) / (1.0 - unit), 32) + b.slack;
+  } else {
+    const bool inexact = format_.products_inexact || (scaled_ && rounded_);
+    const double more = scaled_ ? in / kGroupSize : 0.0;  // additions of scaled sums
+    const double products = (inexact ? format_.unit * magnitudes : 0.0) + in * format_.underflow * scale;
+    const double numerator = products + (in + more) * (format_.unit * partial + format_.underflow * scale);
+    b.below = round_up(numerator / (1.0 - (in + more) * format_.unit), 16) + b.slack;
+  }
+  b.above = b.below;
+}
+
+// PRO-17, BND-23: each slice to BF16, then added from the last to the first.
+void DotBounder::add_partials(const std::vector<RunSum>& results, int row, DotBound& b) const {
+  std::vector<Partial> partials;
+  for (const std::int32_t slice : plan_.partials) {
+    const RunSum& sum = results[static_cast<std::size_t>(slice)];
+    const double slack = lane(sum.slack, row);
+    if (b.exact) {
+      partials.push_back({lane(sum.value, row), slack, slack, slack});
+    } else {
+      partials.push_back({lane(sum.value, row), slack, lane(sum.below, row), lane(sum.above, row)});
+    }
+  }
+  const PartialSums total = sum_of_partials(partials);
+  b.value = total.exact;
+  b.slack = total.exact_known ? 0.0 : HUGE_VAL;
+  b.below = sum_up(b.value, -total.lo);
+  b.above = sum_up(total.hi, -b.value);
+  b.overflow = b.overflow || total.overflow;
+  b.exact = b.slack == 0 && b.below == 0 && b.above == 0;
+  b.magnitude = std::max(std::fabs(total.lo), std::fabs(total.hi));
+  b.terms = b.magnitude;
+  b.low_bit = lowest_bit(b.value);
+}
+
+// BND-20: may a zero or subnormal operand widen the grid of a step so far that a product is cut?
+bool DotBounder::cuts_by_zeros(const SumContext& context, int row, int low_bit) const {
+  if (unit_ == nullptr) return false;
+  if (scaled_) {  // of the products before the scale: codes are integers
+    low_bit = *std::min_element(context.token.low_bit.begin(), context.token.low_bit.end());
+  }
+  const double smallest = f16_ ? 0x1p-14 : 0x1p-126;
+  const double operand = std::max({lane(context.rows.largest, row), context.token.largest_of_all, smallest});
+  return operand * smallest >= std::ldexp(2.0, low_bit + unit_->fraction_bits);
 }
 
 std::array<DotBound, kRowBlock> DotBounder::operator()(const RowBlock& rows,
@@ -140,53 +206,67 @@ std::array<DotBound, kRowBlock> DotBounder::operator()(const RowBlock& rows,
     }
   }
 
-  Sums sums;
-  if (any_) {
-    add_up_any(rows, token, sums);
-  } else if (rounded_) {
-    add_up_chains<true>(rows, token, sums);
-  } else {
-    add_up_chains<false>(rows, token, sums);
+  SumContext context = {format_, rows, token, f16_};
+  for (int r = 0; r < kRowBlock; ++r) {
+    DotBound& b = bounds[r];
+    b.terms = round_up(b.terms, operations_);
+    // BND-14: below 53 bits no addition in double rounds.
+    const bool lossless = b.low_bit == kNoBit || b.terms <= std::ldexp(1.0, b.low_bit + 53);
+    set_lane(context.rounding, r, lossless ? 0.0 : (2 * static_cast<double>(plan_.in()) + 64) * 0x1p-53);
   }
 
-  const auto in = static_cast<double>(token.x.size());
+  thread_local std::vector<RunSum> results;
+  const bool whole = method_ == Method::kAny || (method_ == Method::kExact && plan_.partials.empty());
+  const Total total = whole ? add_up_any(context) : add_up_chains(context, results);
+
   for (int r = 0; r < kRowBlock; ++r) {
     DotBound& b = bounds[r];
     if (b.low_bit == kNoBit) {
       b.exact = true;
       continue;
     }
-    b.terms = round_up(b.terms, operations_);
-    b.value = std::fabs(lane(sums.value, r));
+    b.value = lane(total.sum.value, r);
+    b.slack = lane(total.sum.slack, r);
+    b.below = lane(total.sum.below, r);
+    b.above = lane(total.sum.above, r);
     double largest_partial = b.terms;
-    if (any_) {  // BND-6
-      const double magnitudes = round_up(lane(sums.magnitudes, r), operations_);
-      b.terms = std::min(b.terms, magnitudes);
-      b.magnitude = std::min(magnitudes, b.value + in * (magnitudes * 0x1p-52 + format_.underflow));
-      largest_partial = round_up(0.5 * (magnitudes + b.magnitude), 4);
-      const double products = (format_.products_inexact ? unit_ * magnitudes : 0.0) + in * format_.underflow;
-      const double numerator = products + in * unit_ * largest_partial + in * format_.underflow;
-      b.error = round_up(numerator / (1.0 - in * unit_), 16);
-    } else {
-      b.error = round_up(lane(sums.error, r), operations_);
-      b.magnitude = round_up(b.value + b.error * 0x1p-26, 4);
-    }
-    if (format_.ftz && (token.tiny || rows.tiny)) {  // BND-8
-      const double flushed = flushed_of_row(rows, token, r);
+    if (method_ == Method::kAny) bound_any(context, total, r, b);
+    const bool flushes = format_.ftz && unit_ == nullptr;  // ACC-4: a tensor core does not
+    if (flushes && (token.tiny || rows.tiny)) {            // BND-8
+      const double flushed = flushed_of_row(context, r);
       b.flushed = flushed > 0;
-      b.error += 2 * flushed;
+      b.below += 2 * flushed;
+      b.above += 2 * flushed;
     }
-    // BND-12. The peak of any tree is largest_partial; the chains' own peak is looked for only when it
+    b.magnitude = round_up(std::fabs(b.value) + b.slack, 4);
+    if (method_ == Method::kExact) {
+      b.exact = true;
+      b.below = b.slack;
+      b.above = b.slack;
+      if (!plan_.partials.empty()) add_partials(results, r, b);
+      continue;
+    }
+
+    // BND-12. The sum of magnitudes bounds the peak of any tree; the chains' own is looked for only when it
     // matters.
-    b.overflow = !(largest_partial + b.error < format_.largest);
-    if (b.overflow && !any_) b.overflow = !(peak_of_row(rows, token, r, b) < format_.largest);
+    if (scaled_) largest_partial = std::max(largest_partial, 8.0 * kGroupSize * token.largest_of_all);
+    b.overflow = !(largest_partial + b.error() < format_.largest);
+    if (b.overflow && method_ != Method::kAny) {
+      b.overflow = !(peak_of_row(context, r) + b.error() < format_.largest);
+    }
 
     // BND-10. The sum of magnitudes is taken exactly only where the cheap bound is not hopeless.
-    if (b.flushed || b.overflow || b.low_bit < format_.lowest) continue;
-    const double limit = std::ldexp(1.0, b.low_bit + format_.precision);
-    if (b.terms > limit && b.terms <= 0x1p10 * limit) b.terms = terms_of_row(rows, token, r);
-    b.exact = b.terms <= limit;
-    if (b.exact) b.error = 0;
+    const bool on_grid = b.low_bit >= format_.lowest && !(scaled_ && format_.ftz);
+    if (!b.flushed && !b.overflow && on_grid) {
+      const double limit = std::ldexp(1.0, b.low_bit + format_.precision);
+      if (b.terms > limit && b.terms <= 0x1p10 * limit) b.terms = terms_of_row(context, r);
+      b.exact = b.terms <= limit && !cuts_by_zeros(context, r, b.low_bit);
+    }
+    if (b.exact) {
+      b.below = 0;
+      b.above = 0;
+    }
+    if (!plan_.partials.empty()) add_partials(results, r, b);
   }
   return bounds;
 }

@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <vector>
 
+#include "reference/bound/declared_weights.h"
 #include "reference/bound/dot_bound.h"
-#include "reference/bound/operands.h"
+#include "reference/bound/exact_path.h"
+#include "reference/bound/flat_plan.h"
 #include "reference/linear/expert_weights.h"
 #include "reference/profile/arithmetic.h"
 #include "reference/status.h"
@@ -29,23 +30,45 @@ struct DotBlock {
 };
 
 struct DotPass {
-  const WeightReader& weights;
-  const Elements<3>& tokens;                              // [a,b,I]
-  std::span<const std::array<std::int64_t, 2>> operands;  // the activation rows, by [a,b]
-  std::span<const DotUse> uses;
+  const ExpertWeights& weights;
+  const Policy& policy;
+  const Arithmetic& arithmetic;
+  AccumulationFormat format;
+  Dtype tokens;
   std::int64_t in = 0;
   std::int64_t out = 0;
-  AccumulationFormat format;
-  const Arithmetic& arithmetic;
+  std::span<const DotUse> uses;
+  std::size_t operands = 0;
+  std::function<void(std::size_t operand, std::span<ExactValue> row)> read;  // from several threads
 };
 
-// Calls finish(first, rows, dots) for each block of weight rows first … first+rows-1, dots in the order of
-// uses; from several threads at once if there is enough to do.
-using FinishBlock = std::function<void(std::int64_t first, int rows, std::span<const DotBlock> dots)>;
-void bound_dots(const DotPass& pass, const FinishBlock& finish);
+// The bounds of weight rows first … first+count-1, by use, and the same dot products in exact numbers on
+// demand.
+class RowsOfDots {
+ public:
+  std::int64_t first = 0;
+  int count = 0;
+  std::span<const DotBlock> dots;
+
+  RowsOfDots(const DotPass& pass, const FlatPlan& plan, DeclaredWeights& weights)
+      : pass_(pass), plan_(plan), weights_(weights), x_(static_cast<std::size_t>(pass.in)) {}
+
+  // d of one use with weight row first + r.
+  DotSum exact(std::size_t use, int r);
+
+ private:
+  const DotPass& pass_;
+  const FlatPlan& plan_;
+  DeclaredWeights& weights_;
+  std::vector<ExactValue> x_;
+  std::size_t operand_of_x_ = static_cast<std::size_t>(-1);
+};
+
+// Calls finish for each block of weight rows; from several threads at once if there is enough to do.
+void bound_dots(const DotPass& pass, const std::function<void(RowsOfDots&)>& finish);
 
 // BND-15 and BND-16: what no theorem covers.
 Status refuse_width(std::int64_t in);
-Status refuse_arithmetic(const Arithmetic& arithmetic);
+Status refuse_arithmetic(const Arithmetic& arithmetic, WeightFormat weights, Dtype tokens);
 
 }  // namespace moe4

@@ -1,6 +1,9 @@
 #include "reference/bound/interval.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "reference/bound/directed.h"
 
 namespace moe4 {
 namespace {
@@ -10,8 +13,6 @@ std::uint64_t rounded_sum(const ExactOutput& exact, double error, Dtype dtype) {
   end.add_double(error);
   return end.round(dtype);
 }
-
-}  // namespace
 
 OutputClass class_of(SumClass cls) {
   switch (cls) {
@@ -27,24 +28,39 @@ OutputClass class_of(SumClass cls) {
   return OutputClass::kNan;
 }
 
-// BND-11; the ends of an error without bound are the infinities.
-OutputInterval interval(const ExactOutput& exact, const OutputBound& bound, double s, Dtype dtype,
-                        const AccumulationFormat& format) {
+}  // namespace
+
+OutputInterval interval(const IntervalCall& call, const LastSum& sum,
+                        const std::function<ExactOutput()>& exact) {
+  const FloatFormat format = format_of(call.output);
   OutputInterval y;
-  y.exact = exact.round(dtype);
+  y.error = std::max(sum.below, sum.above);
+  y.may_overflow = sum.may_overflow && !call.exact_accumulation;
+  if (!call.wide && call.finite_by_rule && std::isfinite(sum.exact)) {
+    y.exact = encode_double(format, sum.exact);
+    const bool known = sum.slack == 0 || (encode_double(format, sum.exact - sum.slack) == y.exact &&
+                                          encode_double(format, sum.exact + sum.slack) == y.exact);
+    if (!known) y.exact = exact().round(call.output);
+    const bool due = call.exact_accumulation || (y.error == 0 && known);
+    y.lo = due ? y.exact : encode_double(format, sum.lo);
+    y.hi = due ? y.exact : encode_double(format, sum.hi);
+    return y;
+  }
+  const ExactOutput sum_in_full = exact();
+  y.exact = sum_in_full.round(call.output);
   y.lo = y.exact;
   y.hi = y.exact;
-  y.cls = class_of(exact.cls());
-  const OutputBound::Result result = bound.finish(s, y.cls == OutputClass::kFinite, format);
-  y.may_overflow = result.may_overflow;
-  y.error = result.error;
-  if (y.cls != OutputClass::kFinite || result.error == 0) return y;
-  if (std::isfinite(result.error)) {
-    y.lo = rounded_sum(exact, -result.error, dtype);
-    y.hi = rounded_sum(exact, result.error, dtype);
-  } else {
-    y.hi = format_of(dtype).infinity();
-    y.lo = y.hi | format_of(dtype).sign_bit();
+  y.cls = class_of(sum_in_full.cls());
+  if (y.cls != OutputClass::kFinite || y.error == 0 || call.exact_accumulation) return y;
+  if (!call.wide) {
+    y.lo = encode_double(format, sum.lo);
+    y.hi = encode_double(format, sum.hi);
+  } else if (std::isfinite(y.error)) {
+    y.lo = rounded_sum(sum_in_full, -sum.below, call.output);
+    y.hi = rounded_sum(sum_in_full, sum.above, call.output);
+  } else {  // the ends of an error without bound are the infinities
+    y.hi = format.infinity();
+    y.lo = y.hi | format.sign_bit();
   }
   return y;
 }

@@ -1,8 +1,8 @@
-// From an exact output and the bound of its error to what a kernel may return (BND-11, BND-13).
+// From the number that a kernel rounds last to what it may return (BND-11, BND-13).
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <functional>
 
 #include "reference/bound/bounds.h"
 #include "reference/bound/output_bound.h"
@@ -10,11 +10,16 @@
 
 namespace moe4 {
 
-OutputClass class_of(SumClass cls);
+struct IntervalCall {
+  Dtype output;
+  bool exact_accumulation;  // the accumulation `exact`: one value is due
+  bool wide;                // doubles decide nothing: F64 accumulation, or an F64 p beyond their range
+  bool finite_by_rule;      // false: look at the class (LIN-5)
+};
 
-// s: the shared output, 0 if it is not finite or there is none.
-OutputInterval interval(const ExactOutput& exact, const OutputBound& bound, double s, Dtype dtype,
-                        const AccumulationFormat& format);
+// exact: the same sum in exact numbers; called only where it's needed.
+OutputInterval interval(const IntervalCall& call, const LastSum& sum,
+                        const std::function<ExactOutput()>& exact);
 
 inline bool is_singleton(const OutputInterval& y) { return y.lo == y.hi && !y.may_overflow; }
 

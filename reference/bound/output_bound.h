@@ -1,16 +1,21 @@
-// The error of a whole output, from the bounds of its dot products (BND-9, BND-10, BND-12, BND-13).
+// What a kernel may return, from what it may hold as dot products: the declared rounding points, one after
+// the other (BND-9 … BND-13, BND-25 … BND-28).
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "reference/bound/accumulation_format.h"
 #include "reference/bound/dot_bound.h"
 #include "reference/formats/exact_value.h"
 
 namespace moe4 {
 
-// What a slot's mixture weight is to the bound.
+// A mixture weight as the bound sees it.
 struct SlotWeight {
-  double magnitude = 0;  // |p|; 0 if it is not finite
+  double exact = 0;      // p; 0 if it is not finite
+  double magnitude = 0;  // |p|
+  double used = 0;       // P of PRO-2: p in the accumulation format
   int low_bit = kNoBit;
   bool finite = true;
   bool converts = false;  // F64, rounded to the accumulation format before use
@@ -18,34 +23,37 @@ struct SlotWeight {
   SlotWeight(const ExactValue& p, Dtype dtype, const AccumulationFormat& format);
 };
 
-// Gathers the terms of one output; add in any order, then finish.
-class OutputBound {
- public:
-  void add_slot(const SlotWeight& p, const DotBound& dot, bool operands_finite,
-                const AccumulationFormat& format);
-
-  // An output that is one dot product and nothing else (BND-17).
-  static OutputBound of_row(const DotBound& dot);
-
-  struct Result {
-    double error = 0;           // E of BND-9 or 0 by BND-10; may be infinite (F64 only)
-    bool may_overflow = false;  // BND-12; for outputs that are not finite by rule, BND-13
-  };
-  // s: the shared output, 0 if it is not finite. finite_by_rule: the class of the output (LIN-5).
-  Result finish(double s, bool finite_by_rule, const AccumulationFormat& format) const;
-
- private:
-  double dot_errors_ = 0;   // sum of |p| E_j
-  double magnitudes_ = 0;   // B of BND-9 without |s|
-  double conversions_ = 0;  // sum of D_j + E_j over the p that convert
-  double terms_ = 0;        // sum of |p| sum of |w x|
-  int low_bit_ = kNoBit;
-  std::int64_t slots_ = 0;
-  bool converts_ = false;
-  bool row_ = false;
-  bool exact_ = true;       // BND-10 so far
-  bool overflow_ = false;   // BND-12
-  bool unsettled_ = false;  // BND-13
+// One slot of one output.
+struct SlotBound {
+  const SlotWeight& p;
+  const DotBound& dot;
+  bool operands_finite;  // no operand of the dot product is NaN or infinite
 };
+
+// The number that a kernel rounds last.
+struct LastSum {
+  double lo = 0;  // what the kernel holds is in [lo, hi]
+  double hi = 0;
+  double exact = 0;  // with nothing rounded but by the R of the profile (PRO-1)
+  double slack = 0;  // |`exact` - its true value|; infinite if it is not known that well
+  double below = 0;  // profile once: what the kernel holds is in [Y - below, Y + above], Y the exact sum
+  double above = 0;
+  bool may_overflow = false;  // BND-12; for outputs that are not finite by rule, BND-13
+};
+
+struct OutputCall {
+  const AccumulationFormat& format;
+  RoundingProfile profile;
+  Dtype output;
+};
+
+// s: the shared output; not finite: 0. finite_by_rule: the class of the output (LIN-5). Slots in their order.
+LastSum last_sum(const OutputCall& call, std::span<const SlotBound> slots, double s, bool finite_by_rule);
+
+// BND-9, BND-10: profile once. Also part of last_sum.
+LastSum sum_once(const AccumulationFormat& format, std::span<const SlotBound> slots, double s);
+
+// BND-25 … BND-27: late, late_bf16_sum, hf.
+LastSum sum_by_profile(const OutputCall& call, std::span<const SlotBound> slots, double s);
 
 }  // namespace moe4

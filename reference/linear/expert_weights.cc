@@ -22,22 +22,26 @@ WeightReader::WeightReader(const ExpertWeights& weights, const Policy& policy)
       scales_(weights.scales) {}
 
 WeightGroup WeightReader::group(std::int64_t e, std::int64_t o, std::int64_t g) const {
-  WeightGroup group;
-  const std::uint64_t scale = scales_.bits({e, o, g});
+  const std::uint64_t scale = scale_bits(e, o, g);
   if (format_ == WeightFormat::kMxfp4) {
-    group.value_of_code = weights_of_group(E8M0Bits{static_cast<std::uint8_t>(scale)}, policy_);  // FMT-5
-    for (int k = 0; k < kGroupSize; ++k) {
+    return {weights_of_group(E8M0Bits{static_cast<std::uint8_t>(scale)}, policy_), codes(e, o, g)};  // FMT-5
+  }
+  return {weights_of_group(BF16Bits{static_cast<std::uint16_t>(scale)}), codes(e, o, g)};  // INT-4, INT-8
+}
+
+std::array<std::uint8_t, kGroupSize> WeightReader::codes(std::int64_t e, std::int64_t o,
+                                                         std::int64_t g) const {
+  std::array<std::uint8_t, kGroupSize> codes;
+  for (int k = 0; k < kGroupSize; ++k) {
+    if (format_ == WeightFormat::kMxfp4) {
       const std::uint64_t byte = packed_.bits({e, o, g, byte_of_element(k)});
-      group.code[k] = code_in_byte(static_cast<std::uint8_t>(byte), k).bits;  // FMT-3, FMT-4
-    }
-  } else {
-    group.value_of_code = weights_of_group(BF16Bits{static_cast<std::uint16_t>(scale)});  // INT-4, INT-8
-    for (int k = 0; k < kGroupSize; ++k) {
+      codes[k] = code_in_byte(static_cast<std::uint8_t>(byte), k).bits;  // FMT-3, FMT-4
+    } else {
       const std::uint64_t word = packed_.bits({e, o, g, word_of_element(k)});
-      group.code[k] = code_in_word(static_cast<std::uint32_t>(word), k).bits;  // INT-2, INT-3
+      codes[k] = code_in_word(static_cast<std::uint32_t>(word), k).bits;  // INT-2, INT-3
     }
   }
-  return group;
+  return codes;
 }
 
 }  // namespace moe4

@@ -56,6 +56,12 @@ class WeightReader {
   // Group g of row o of expert e; reads that group's codes and scale and nothing else.
   WeightGroup group(std::int64_t e, std::int64_t o, std::int64_t g) const;
 
+  // The same in two parts: the encoding of the scale (FMT-2, INT-3), and the code of each element.
+  std::uint64_t scale_bits(std::int64_t e, std::int64_t o, std::int64_t g) const {
+    return scales_.bits({e, o, g});
+  }
+  std::array<std::uint8_t, kGroupSize> codes(std::int64_t e, std::int64_t o, std::int64_t g) const;
+
  private:
   WeightFormat format_;
   Policy policy_;
