@@ -22,10 +22,11 @@ TEST(FloatOps, AddOnceRoundsTheExactSumOnce) {
   int inexact = 0;
   for (int n = 0; n < 40000; ++n) {
     const float c = drawn_float(random);
-    // A double that meets c's last bits: sparse, or c's half ulp and a speck.
     double p = static_cast<double>(drawn_float(random)) * static_cast<double>(drawn_float(random));
-    if (n % 2 == 0)
-      p = std::ldexp(static_cast<double>(c), -24) * (1 + std::ldexp(random.sign(), -1 - n % 52));
+    if (n % 2 == 0) {  // half an ulp of c, and a speck that a double sum cannot hold
+      const double half_ulp = std::ldexp(1.0, std::ilogb(c) - 24) * random.sign();
+      p = half_ulp * (1 + std::ldexp(random.sign(), -20 - static_cast<int>(random.below(32))));
+    }
     OutputSum sum;
     sum.add(exact_value(c));
     sum.add(exact_value(p));

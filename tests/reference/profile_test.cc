@@ -194,6 +194,15 @@ TEST(ProfileStreamK, PartialsAreBf16) {
   EXPECT_EQ(row.bits("order=streamk(2)*lanes(4,8)+shfl accumulation=hopper"), 0x3F80U);
 }
 
+// PRO-16: also one slice is a BF16 number before it is weighed.
+TEST(ProfileStreamK, OneSliceIsBf16) {
+  Problem problem({1, 1, 32, 1, 1}, {Dtype::kBF16, Dtype::kF32, Dtype::kF32, Dtype::kI32});
+  problem.x(0).x(0, 0, 1).x(0, 1, 3 * two(-10)).shared({-1});
+  EXPECT_EQ(output(problem, "order=streamk(1)"), 0U);
+  EXPECT_EQ(output(problem, "order=streamk(1) accumulation=exact"), 0U);
+  EXPECT_EQ(output(problem, "order=split(1)"), encode(Dtype::kBF16, 3 * two(-10)));
+}
+
 TEST(ProfileStreamK, TheLastSliceIsFirst) {
   Row up(96);
   up.x(0, 1).x(32, two(-8)).x(64, two(-8));
