@@ -53,6 +53,8 @@ struct Kind {
   const char* name;
   ModelOptions model;
   WeightFormat format;
+
+  friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 };
 
 std::vector<Kind> kinds() {

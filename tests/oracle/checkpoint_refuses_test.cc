@@ -24,6 +24,8 @@ struct Damage {
   std::function<void(RawTensors&, const std::string& module)> apply;  // module of layer 2, expert 3, down
   const char* part;  // of the tensor that is named; "" for another
   const char* says;
+
+  friend void PrintTo(const Damage& damage, std::ostream* out) { *out << damage.name; }
 };
 
 void remove(RawTensors& tensors, const std::string& name) {
