@@ -46,7 +46,7 @@ void bound_dots(const DotPass& pass, const std::function<void(RowsOfDots&)>& fin
   const std::int64_t blocks = (pass.out + kRowBlock - 1) / kRowBlock;
 #pragma omp parallel if (uses * pass.out >= kWorthThreads / pass.in)
   {
-    DeclaredWeights weights(pass.weights, pass.policy, pass.arithmetic, pass.tokens);
+    WeightTables weights(pass.weights, pass.policy, pass.arithmetic, pass.tokens);
     RowBlock rows(plan, scaled);
     RowsOfDots finished(pass, plan, weights);
     std::vector<DotBlock> dots(pass.uses.size());

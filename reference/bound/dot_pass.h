@@ -7,10 +7,10 @@
 #include <functional>
 #include <span>
 
-#include "reference/bound/declared_weights.h"
 #include "reference/bound/dot_bound.h"
 #include "reference/bound/exact_path.h"
 #include "reference/bound/flat_plan.h"
+#include "reference/bound/weight_tables.h"
 #include "reference/linear/expert_weights.h"
 #include "reference/profile/arithmetic.h"
 #include "reference/status.h"
@@ -50,7 +50,7 @@ class RowsOfDots {
   int count = 0;
   std::span<const DotBlock> dots;
 
-  RowsOfDots(const DotPass& pass, const FlatPlan& plan, DeclaredWeights& weights)
+  RowsOfDots(const DotPass& pass, const FlatPlan& plan, WeightTables& weights)
       : pass_(pass), plan_(plan), weights_(weights), x_(static_cast<std::size_t>(pass.in)) {}
 
   // d of one use with weight row first + r.
@@ -59,7 +59,7 @@ class RowsOfDots {
  private:
   const DotPass& pass_;
   const FlatPlan& plan_;
-  DeclaredWeights& weights_;
+  WeightTables& weights_;
   std::vector<ExactValue> x_;
   std::size_t operand_of_x_ = static_cast<std::size_t>(-1);
 };

@@ -17,7 +17,7 @@ OutputSum product_of(const ExactTerm& term) {
 
 }  // namespace
 
-DotSum exact_dot(DeclaredWeights& weights, const FlatPlan& plan, std::int64_t e, std::int64_t o,
+DotSum exact_dot(WeightTables& weights, const FlatPlan& plan, std::int64_t e, std::int64_t o,
                  std::span<const ExactValue> x) {
   std::vector<DotSum> slices(std::max<std::size_t>(plan.partials.size(), 1));
   std::vector<std::size_t> slice_of(x.size(), 0);

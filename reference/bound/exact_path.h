@@ -6,15 +6,15 @@
 #include <span>
 
 #include "reference/accumulate/exact_widths.h"
-#include "reference/bound/declared_weights.h"
 #include "reference/bound/flat_plan.h"
+#include "reference/bound/weight_tables.h"
 #include "reference/linear/exact_output.h"
 #include "reference/profile/arithmetic.h"
 
 namespace moe4 {
 
 // d of PRO-3, over the extended reals (LIN-5): the slices of a stream-K sum by PRO-17.
-DotSum exact_dot(DeclaredWeights& weights, const FlatPlan& plan, std::int64_t e, std::int64_t o,
+DotSum exact_dot(WeightTables& weights, const FlatPlan& plan, std::int64_t e, std::int64_t o,
                  std::span<const ExactValue> x);
 
 struct ExactTerm {

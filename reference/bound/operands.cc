@@ -36,8 +36,7 @@ RowBlock::RowBlock(const FlatPlan& plan, bool with_factors)
   }
 }
 
-void RowBlock::decode(DeclaredWeights& weights, std::int64_t expert, std::int64_t first_row,
-                      std::int64_t out) {
+void RowBlock::decode(WeightTables& weights, std::int64_t expert, std::int64_t first_row, std::int64_t out) {
   finite.fill(true);
   tiny = false;
   largest = RowPairs{};
@@ -55,7 +54,7 @@ void RowBlock::decode(DeclaredWeights& weights, std::int64_t expert, std::int64_
   }
 }
 
-void RowBlock::decode_row(DeclaredWeights& weights, std::int64_t expert, std::int64_t row, int lane) {
+void RowBlock::decode_row(WeightTables& weights, std::int64_t expert, std::int64_t row, int lane) {
   double most = 0;
   for (std::size_t g = 0; g < low_bit.size(); ++g) {
     const auto group = static_cast<std::int64_t>(g);

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "reference/bound/declared_weights.h"
 #include "reference/bound/flat_plan.h"
 #include "reference/bound/lanes.h"
+#include "reference/bound/weight_tables.h"
 #include "reference/formats/exact_value.h"
 
 namespace moe4 {
@@ -37,12 +37,12 @@ struct RowBlock {
   bool tiny = false;  // a non-zero |w| or |factor| < 2^-123 (BND-8)
 
   RowBlock(const FlatPlan& plan, bool with_factors);
-  void decode(DeclaredWeights& weights, std::int64_t expert, std::int64_t first_row, std::int64_t out);
+  void decode(WeightTables& weights, std::int64_t expert, std::int64_t first_row, std::int64_t out);
 
   double weight(std::size_t position, int row) const { return lane(w[position], row); }
 
  private:
-  void decode_row(DeclaredWeights& weights, std::int64_t expert, std::int64_t row, int lane);
+  void decode_row(WeightTables& weights, std::int64_t expert, std::int64_t row, int lane);
   std::vector<std::int32_t> position_;  // the inverse of FlatPlan::index
 };
 

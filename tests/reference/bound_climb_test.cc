@@ -80,7 +80,7 @@ class Climber {
   // |error| / bound, on the side where the error is.
   double ratio(const Dot& dot) {
     const ExpertWeights expert = ExpertWeights::int4(dot.words.view(), dot.scales.view());
-    DeclaredWeights weights(expert, {}, arithmetic_, dtype_);
+    WeightTables weights(expert, {}, arithmetic_, dtype_);
     RowBlock rows(plan_, arithmetic_.dequant == Int4Order::kAccumulatorScale);
     rows.decode(weights, 0, 0, 1);
     std::vector<ExactValue> x;

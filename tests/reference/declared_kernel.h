@@ -12,7 +12,7 @@
 #include "reference/accumulate/order.h"
 #include "reference/accumulate/tensor_core.h"
 #include "reference/arithmetic/round.h"
-#include "reference/bound/declared_weights.h"
+#include "reference/bound/weight_tables.h"
 #include "reference/bound/exact_double.h"
 #include "reference/linear/expert_linear.h"
 #include "reference/profile/arithmetic.h"
@@ -45,7 +45,7 @@ class DeclaredSimulation {
     return static_cast<float>(to_number(decode_float(format, round_to(format, decode(bits_of(v))))));
   }
 
-  void load_weights(DeclaredWeights& weights, std::int64_t e, std::int64_t o) {
+  void load_weights(WeightTables& weights, std::int64_t e, std::int64_t o) {
     for (std::size_t g = 0; g < factor_.size(); ++g) {
       const ScaleWeights& scale = weights.scale(e, o, static_cast<std::int64_t>(g));
       const auto codes = weights.codes(e, o, static_cast<std::int64_t>(g));
@@ -182,7 +182,7 @@ inline Tensor simulate(const LinearInputs& in, const DeclaredKernel& kernel) {
   const std::int64_t tokens = in.latent_tokens.dim(0);
   const std::int64_t width = in.latent_tokens.dim(1);
   const std::int64_t out = in.weights.packed_weights.dim(1);
-  DeclaredWeights weights(in.weights, {}, kernel.arithmetic, dtype);
+  WeightTables weights(in.weights, {}, kernel.arithmetic, dtype);
   DeclaredSimulation simulation(kernel, width, dtype);
   const Elements<2> x(in.latent_tokens);
   const Elements<2> shared(in.shared_output);

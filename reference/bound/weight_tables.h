@@ -1,4 +1,4 @@
-// The weights that a declared arithmetic multiplies with, a group of 32 at a time (PRO-12, PRO-13, ACC-6).
+// The weights that a declared arithmetic multiplies with (PRO-12, PRO-13, ACC-6), as doubles, by scale.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include "reference/linear/expert_weights.h"
 #include "reference/policy.h"
 #include "reference/profile/arithmetic.h"
+#include "reference/profile/declared_weights.h"
 
 namespace moe4 {
 
@@ -31,11 +32,11 @@ struct ScaleWeights {
 };
 
 // Not for use by several threads at once: it remembers the scales that it has met.
-class DeclaredWeights {
+class WeightTables {
  public:
   // Precondition: valid weights. tokens: the dtype that a tensor core's operands have.
-  DeclaredWeights(const ExpertWeights& weights, const Policy& policy, const Arithmetic& arithmetic,
-                  Dtype tokens);
+  WeightTables(const ExpertWeights& weights, const Policy& policy, const Arithmetic& arithmetic,
+               Dtype tokens);
 
   // The meanings of the codes of group g of row o of expert e; valid as long as this object.
   const ScaleWeights& scale(std::int64_t e, std::int64_t o, std::int64_t g);
@@ -44,13 +45,11 @@ class DeclaredWeights {
   }
 
  private:
-  std::unique_ptr<const ScaleWeights> weights_of(std::uint64_t scale_bits) const;
+  std::unique_ptr<const ScaleWeights> weights_of(std::int64_t e, std::int64_t o, std::int64_t g) const;
 
   WeightReader reader_;
-  WeightFormat format_;
-  Policy policy_;
-  Int4Order dequant_;
-  const FloatFormat* operand_ = nullptr;  // what weights are rounded to, if to anything
+  DeclaredWeights declared_;
+  const FloatFormat* operand_;  // what a tensor core rounds weights to (ACC-6); null for other units
   std::vector<std::unique_ptr<const ScaleWeights>> by_scale_;
 };
 
