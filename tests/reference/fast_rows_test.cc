@@ -190,6 +190,37 @@ TEST(FastRows, HaveTheNormsErrorsAndLeaveTheCountersAlone) {
   EXPECT_EQ(counters.outputs(), 0);
 }
 
+// Tensors that end at memory that may not be touched, and are not aligned.
+TEST(FastRows, ReadNothingBehindTheTensors) {
+  for (const fast::Kernels* kernels : fast::host_kernels()) {
+    const KernelsGuard guard(*kernels);
+    for (const WeightFormat format : kBothFormats) {
+      const HardSet set = rows_set(Hard::kGauss, format, 21);
+      const auto guarded = [](const Tensor& tensor, const GuardedBytes& bytes) {
+        std::memcpy(bytes.data(), tensor.data(), tensor.bytes());
+        TensorView view = tensor.view();
+        view.data = bytes.data();
+        return view;
+      };
+      const GuardedBytes tokens(set.tokens.bytes());
+      const GuardedBytes packed(set.packed_weights.bytes());
+      const GuardedBytes scales(set.scales.bytes());
+      Tensor m_indices(Dtype::kI32, {kRows});
+      for (std::int64_t r = 0; r < kRows; ++r)
+        set_bits(m_indices, r, static_cast<std::uint64_t>(r % kExperts));
+      const GroupedContiguousInputs inputs{
+          guarded(set.tokens, tokens),
+          {format, guarded(set.packed_weights, packed), guarded(set.scales, scales)},
+          m_indices.view()};
+      expect_same_rows(
+          {kRows, kOut}, "guarded", [&](MutableTensorView out) { return grouped_contiguous(inputs, out); },
+          [&](MutableTensorView out, fast::Counters* c) {
+            return fast::grouped_contiguous(inputs, out, {}, c);
+          });
+    }
+  }
+}
+
 // More rows than a panel holds, more outputs than a tile.
 TEST(FastRows, LargerThanOnePanel) {
   const HardSet set = hard_set(Hard::kGauss, WeightFormat::kInt4, {600, 1, 64, 70, 1}, 2);
