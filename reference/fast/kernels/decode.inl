@@ -64,6 +64,58 @@ MOE4_TARGET inline void decode_group(const WeightRows& w, std::int64_t n, std::i
   }
 }
 
+#elif MOE4_VECTOR_BYTES == 32
+
+MOE4_TARGET inline void put(__m256 values, float* out) { _mm256_store_ps(out, values); }
+MOE4_TARGET inline void put(__m256 values, double* out) {
+  _mm256_store_pd(out, _mm256_cvtps_pd(_mm256_castps256_ps128(values)));
+  _mm256_store_pd(out + 4, _mm256_cvtps_pd(_mm256_extractf128_ps(values, 1)));
+}
+
+// Eight small integers times the scale.
+MOE4_TARGET inline void put_scaled(__m256i integers, double scale, float* out) {
+  put(_mm256_mul_ps(_mm256_cvtepi32_ps(integers), _mm256_set1_ps(static_cast<float>(scale))), out);
+}
+MOE4_TARGET inline void put_scaled(__m256i integers, double scale, double* out) {
+  const __m256d factor = _mm256_set1_pd(scale);
+  _mm256_store_pd(out, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(integers)), factor));
+  _mm256_store_pd(out + 4, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(integers, 1)), factor));
+}
+
+// INT-4: q·s is exact in F32 but for overflow to the infinity that it would round to; its BF16 is its upper
+// half, to nearest even.
+template <class T>
+MOE4_TARGET inline void put_int4(__m256i q, __m256 scale, T* out) {
+  const __m256i bits = _mm256_castps_si256(_mm256_mul_ps(_mm256_cvtepi32_ps(q), scale));
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
+  const __m256i cut = _mm256_and_si256(rounded, _mm256_set1_epi32(static_cast<int>(0xFFFF0000)));
+  put(_mm256_castsi256_ps(cut), out);
+}
+
+template <class T>
+MOE4_TARGET inline void decode_group(const WeightRows& w, std::int64_t n, std::int64_t g, T* out) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(w.codes[n] + 16 * g));
+  const __m128i nibble = _mm_set1_epi8(15);
+  const __m128i codes[2] = {_mm_and_si128(bytes, nibble), _mm_and_si128(_mm_srli_epi16(bytes, 4), nibble)};
+  if (w.format == WeightFormat::kMxfp4) {
+    const __m128i halves = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
+    const double scale = 0.5 * w.scale_of_byte[w.scales[n][g]];
+    for (int part = 0; part < 2; ++part) {
+      const __m128i values = _mm_shuffle_epi8(halves, codes[part]);
+      put_scaled(_mm256_cvtepi8_epi32(values), scale, out + 16 * part);
+      put_scaled(_mm256_cvtepi8_epi32(_mm_srli_si128(values, 8)), scale, out + 16 * part + 8);
+    }
+  } else {
+    const __m256 scale = _mm256_set1_ps(scale_of_bits(w.scales[n], g));
+    for (int part = 0; part < 2; ++part) {
+      const __m128i values = _mm_sub_epi8(codes[part], _mm_set1_epi8(8));
+      put_int4(_mm256_cvtepi8_epi32(values), scale, out + 16 * part);
+      put_int4(_mm256_cvtepi8_epi32(_mm_srli_si128(values, 8)), scale, out + 16 * part + 8);
+    }
+  }
+}
+
 #else
 
 MOE4_TARGET inline float to_bf16(float exact) {
