@@ -34,7 +34,9 @@ Result<OutputBounds> combine_bounds(const CombineInputs& inputs, Dtype output, c
   const Elements<2> rows(inputs.rows);
   const Elements<2> shared(inputs.shared_output);
   IntervalCall call = {output, arithmetic.accumulation.kind == Accumulation::Kind::kExact,
-                       output == Dtype::kF64 || inputs.mixture_weights.dtype == Dtype::kF64, true};
+                       output == Dtype::kF64 || (inputs.mixture_weights.dtype == Dtype::kF64 &&
+                                                 arithmetic.profile == RoundingProfile::kOnce),
+                       true};
 
   OutputBounds result;
   result.rows = dims->tokens;

@@ -211,7 +211,9 @@ std::array<DotBound, kRowBlock> DotBounder::operator()(const RowBlock& rows,
     DotBound& b = bounds[r];
     b.terms = round_up(b.terms, operations_);
     // BND-14: below 53 bits no addition in double rounds.
-    const bool lossless = b.low_bit == kNoBit || b.terms <= std::ldexp(1.0, b.low_bit + 53);
+    // In F64 the exact accumulator says what d is.
+    const bool lossless =
+        format_.precision > 24 || b.low_bit == kNoBit || b.terms <= std::ldexp(1.0, b.low_bit + 53);
     set_lane(context.rounding, r, lossless ? 0.0 : (2 * static_cast<double>(plan_.in()) + 64) * 0x1p-53);
   }
 
@@ -238,7 +240,9 @@ std::array<DotBound, kRowBlock> DotBounder::operator()(const RowBlock& rows,
       b.below += 2 * flushed;
       b.above += 2 * flushed;
     }
-    b.magnitude = round_up(std::fabs(b.value) + b.slack, 4);
+    const double in_double =
+        format_.precision > 24 ? b.terms * static_cast<double>(plan_.in()) * 0x1p-52 : b.slack;
+    b.magnitude = round_up(std::min(std::fabs(b.value) + in_double, b.terms), 4);
     if (method_ == Method::kExact) {
       b.exact = true;
       b.below = b.slack;

@@ -78,7 +78,8 @@ Result<OutputBounds> expert_linear_bounds(const LinearInputs& inputs, const Poli
   result.out = dims->out;
   result.outputs.resize(static_cast<std::size_t>(dims->tokens * dims->out));
   IntervalCall call = {dtype, arithmetic.accumulation.kind == Accumulation::Kind::kExact,
-                       dtype == Dtype::kF64 || slots.wide, true};
+                       dtype == Dtype::kF64 || (slots.wide && arithmetic.profile == RoundingProfile::kOnce),
+                       true};
   const std::size_t operands = early ? slots.slots.size() : static_cast<std::size_t>(dims->tokens);
   bound_dots(
       {inputs.weights, policy, arithmetic, format, dtype, dims->in, dims->out, slots.uses, operands, read},

@@ -80,6 +80,10 @@ Track times(const SlotWeight& p, const Track& d) {
   v.exact = p.exact * d.exact;
   const bool exact = std::fma(p.exact, d.exact, -v.exact) == 0;
   v.slack = p.magnitude * d.slack + (exact ? 0.0 : std::fabs(v.exact) * 0x1p-52);
+  // An F64 p can take the product out of binary64's range.
+  const bool in_range =
+      p.exact == 0 || d.exact == 0 || (std::fabs(v.exact) > 0x1p-900 && std::fabs(v.exact) < 0x1p1000);
+  if (!in_range) v.slack = HUGE_VAL;
   return v;
 }
 

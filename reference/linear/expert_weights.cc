@@ -32,13 +32,14 @@ WeightGroup WeightReader::group(std::int64_t e, std::int64_t o, std::int64_t g) 
 std::array<std::uint8_t, kGroupSize> WeightReader::codes(std::int64_t e, std::int64_t o,
                                                          std::int64_t g) const {
   std::array<std::uint8_t, kGroupSize> codes;
+  std::uint64_t packed = 0;
   for (int k = 0; k < kGroupSize; ++k) {
     if (format_ == WeightFormat::kMxfp4) {
-      const std::uint64_t byte = packed_.bits({e, o, g, byte_of_element(k)});
-      codes[k] = code_in_byte(static_cast<std::uint8_t>(byte), k).bits;  // FMT-3, FMT-4
+      if (k % 2 == 0) packed = packed_.bits({e, o, g, byte_of_element(k)});
+      codes[k] = code_in_byte(static_cast<std::uint8_t>(packed), k).bits;  // FMT-3, FMT-4
     } else {
-      const std::uint64_t word = packed_.bits({e, o, g, word_of_element(k)});
-      codes[k] = code_in_word(static_cast<std::uint32_t>(word), k).bits;  // INT-2, INT-3
+      if (k % 8 == 0) packed = packed_.bits({e, o, g, word_of_element(k)});
+      codes[k] = code_in_word(static_cast<std::uint32_t>(packed), k).bits;  // INT-2, INT-3
     }
   }
   return codes;

@@ -56,7 +56,8 @@ constexpr std::array kOrders = {
 constexpr std::array kSlots = {SlotOrder::kSharedFirst, SlotOrder::kSharedLast, SlotOrder::kBackwards,
                                SlotOrder::kHalves, SlotOrder::kFused};
 
-// Every kind of data in every order, dtype, arithmetic and slot order: more than a million outputs.
+// Every kind of data in every order, dtype, arithmetic and slot order. Longer runs: MOE4_BOUND_OUTPUTS in
+// bound_declared_test.cc.
 TEST(BoundContainment, HealthyKernelsStayInside) {
   Count all;
   std::int64_t serial = 0;
@@ -65,7 +66,7 @@ TEST(BoundContainment, HealthyKernelsStayInside) {
       for (const Dtype x : {Dtype::kBF16, Dtype::kBF16, Dtype::kF16, Dtype::kF32}) {
         for (const bool rounded : {false, true}) {
           DataSizes sizes;
-          sizes.tokens = 64;
+          sizes.tokens = 16;
           sizes.out = 44;
           sizes.x = x;
           sizes.s = serial % 3 == 0 ? Dtype::kF32 : x;
@@ -90,7 +91,7 @@ TEST(BoundContainment, HealthyKernelsStayInside) {
       }
     }
   }
-  EXPECT_GE(all.outputs, 1000000);
+  EXPECT_GE(all.outputs, 250000);
   EXPECT_GT(all.not_norm, all.outputs / 100) << "the simulated kernels round too little to test anything";
   RecordProperty("outputs", std::to_string(all.outputs));
 }

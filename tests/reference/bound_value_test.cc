@@ -120,6 +120,24 @@ TEST(BoundValue, AnyOrderFormula) {
   expect_just_above(only_output(row(x), arithmetic("any")).error, whole(error, positive - negative));
 }
 
+// F64 tokens: the same with u = 2^-53, and nothing for the double that the bound is computed in.
+TEST(BoundValue, AnyOrderFormulaInF64) {
+  std::vector<double> x(64);
+  Random random(7);
+  for (double& v : x) v = random.gauss();
+  constexpr long double kWideU = 0x1p-53L;
+  long double positive = 0;
+  long double negative = 0;
+  for (const double v : x) (v > 0 ? positive : negative) += std::fabs(static_cast<long double>(v));
+  const long double n = 64;
+  const long double dot =
+      (kWideU * (positive + negative) + n * kWideU * std::fmax(positive, negative)) / (1 - n * kWideU);
+  const long double all = dot + 3 * kWideU * (std::fabs(positive - negative) + dot);
+  const double bound = only_output(row(x, Dtype::kF64), arithmetic("any")).error;
+  EXPECT_GE(static_cast<long double>(bound), all);
+  EXPECT_LE(static_cast<long double>(bound), all * (1 + 0x1p-20L));
+}
+
 // A product of a BF16 token needs no rounding of its own.
 TEST(BoundValue, ShortProductsCostNothing) {
   const DataSet set = make_data(Data::kGauss, {}, 9);
