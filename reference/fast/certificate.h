@@ -28,7 +28,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "reference/fast/kernels/kernels.h"
+#include "reference/fast/loops/kernels.h"
 
 namespace moe4::fast {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "reference/fast/aligned.h"
-#include "reference/fast/kernels/kernels.h"
+#include "reference/fast/loops/kernels.h"
 
 namespace moe4::fast {
 

@@ -9,7 +9,7 @@
 
 #include "reference/fast/aligned.h"
 #include "reference/fast/digit_panel.h"
-#include "reference/fast/kernels/kernels.h"
+#include "reference/fast/loops/kernels.h"
 #include "reference/tensor.h"
 
 namespace moe4::fast {

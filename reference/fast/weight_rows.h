@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reference/fast/kernels/kernels.h"
+#include "reference/fast/loops/kernels.h"
 #include "reference/formats/elements.h"
 #include "reference/linear/expert_weights.h"
 

@@ -2,7 +2,7 @@
 // says.
 #include <array>
 
-#include "reference/fast/kernels/kernels.h"
+#include "reference/fast/loops/kernels.h"
 #include "reference/linear/int4_weight.h"
 #include "reference/linear/weight.h"
 #include "tests/reference/fast_kernels_guard.h"

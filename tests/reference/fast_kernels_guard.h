@@ -1,7 +1,7 @@
 // Chooses one of the host's kernel sets for a test and puts the old one back.
 #pragma once
 
-#include "reference/fast/kernels/kernels.h"
+#include "reference/fast/loops/kernels.h"
 
 namespace moe4::test {
 

@@ -221,6 +221,32 @@ TEST(FastRows, ReadNothingBehindTheTensors) {
   }
 }
 
+// Shapes that fill no tile, block or vector.
+TEST(FastRows, HaveTheNormsBitsInRandomShapes) {
+  Random random(99);
+  const std::vector<const fast::Kernels*> sets = fast::host_kernels();
+  for (int n = 0; n < 120; ++n) {
+    const KernelsGuard guard(*sets[static_cast<std::size_t>(n) % sets.size()]);
+    const Hard kind = kAllHard[random.below(kAllHard.size())];
+    const WeightFormat format = kBothFormats[random.below(2)];
+    const DataSizes sizes{random.between(1, 23), random.between(1, 3), 32 * random.between(3, 20),
+                          random.between(1, 70), 1};
+    const HardSet set = hard_set(kind, format, sizes, static_cast<std::uint64_t>(n));
+    Tensor m_indices(Dtype::kI32, {sizes.tokens});
+    for (std::int64_t r = 0; r < sizes.tokens; ++r) {
+      set_bits(m_indices, r, static_cast<std::uint32_t>(random.between(-1, sizes.experts - 1)));
+    }
+    const GroupedContiguousInputs inputs{set.tokens.view(), set.weights(), m_indices.view()};
+    const auto norm = grouped_contiguous(inputs);
+    const auto fast = fast::grouped_contiguous(inputs);
+    ASSERT_TRUE(norm.ok() && fast.ok());
+    const std::string what = std::string(fast::chosen_kernels().name) + " " + std::string(name_of(kind)) +
+                             " " + to_string(Shape{sizes.tokens, sizes.in, sizes.out});
+    expect_same_bytes(norm->output, fast->output, what);
+    EXPECT_EQ(norm->written, fast->written) << what;
+  }
+}
+
 // More rows than a panel holds, more outputs than a tile.
 TEST(FastRows, LargerThanOnePanel) {
   const HardSet set = hard_set(Hard::kGauss, WeightFormat::kInt4, {600, 1, 64, 70, 1}, 2);

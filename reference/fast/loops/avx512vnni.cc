@@ -5,5 +5,5 @@
 #define MOE4_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma")))
 #define MOE4_VNNI
 #define MOE4_VECTOR_BYTES 64
-#include "reference/fast/kernels/kernels.inl"
+#include "reference/fast/loops/kernels.inl"
 #endif

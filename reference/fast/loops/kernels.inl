@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-#include "reference/fast/kernels/kernels.h"
+#include "reference/fast/loops/kernels.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 // GCC 12 warns of its own _mm512_undefined_* (GCC bug 105593).
@@ -20,18 +20,18 @@
 namespace moe4::fast::MOE4_SET {
 namespace {
 
-#include "reference/fast/kernels/bound.inl"
+#include "reference/fast/loops/bound.inl"
 
-#include "reference/fast/kernels/prepare.inl"
+#include "reference/fast/loops/prepare.inl"
 
-#include "reference/fast/kernels/decode.inl"
+#include "reference/fast/loops/decode.inl"
 
-#include "reference/fast/kernels/dot.inl"
+#include "reference/fast/loops/dot.inl"
 
 #if MOE4_VECTOR_BYTES == 64
 constexpr std::int64_t kPrefetchBytes = 256;  // of the codes of a row
 
-#include "reference/fast/kernels/digits.inl"
+#include "reference/fast/loops/digits.inl"
 #else
 constexpr void (*dot_digits)(const DigitJob&) = nullptr;
 #endif

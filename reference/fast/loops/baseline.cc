@@ -3,4 +3,4 @@
 #define MOE4_SET_NAME "baseline"
 #define MOE4_TARGET
 #define MOE4_VECTOR_BYTES 16
-#include "reference/fast/kernels/kernels.inl"
+#include "reference/fast/loops/kernels.inl"

@@ -4,5 +4,5 @@
 #define MOE4_SET_NAME "avx2"
 #define MOE4_TARGET __attribute__((target("avx2,fma")))
 #define MOE4_VECTOR_BYTES 32
-#include "reference/fast/kernels/kernels.inl"
+#include "reference/fast/loops/kernels.inl"
 #endif

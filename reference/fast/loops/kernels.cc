@@ -1,4 +1,4 @@
-#include "reference/fast/kernels/kernels.h"
+#include "reference/fast/loops/kernels.h"
 
 #include <atomic>
 

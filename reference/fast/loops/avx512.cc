@@ -4,5 +4,5 @@
 #define MOE4_SET_NAME "avx512"
 #define MOE4_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")))
 #define MOE4_VECTOR_BYTES 64
-#include "reference/fast/kernels/kernels.inl"
+#include "reference/fast/loops/kernels.inl"
 #endif
