@@ -4,6 +4,7 @@
 #include <array>
 
 #include "oracle/case/case.h"
+#include "oracle/case/validate_op.h"
 #include "oracle/case/words.h"
 
 namespace moe4::oracle {
@@ -23,9 +24,12 @@ Status check_dims(const Case& c) {
   }
   if (c.in < 32 || c.in % 32 != 0) return refuse("in", c.in, "CASE-6: a multiple of 32, at least 32");
   if (c.top_k > 0 && c.experts == 0) return refuse("experts", c.experts, "CASE-7: top_k > 0 needs an expert");
-  const std::array<Shape, 5> shapes = {Shape{c.tokens, c.in}, Shape{c.experts, c.out, c.in / 32, 16},
-                                       Shape{c.experts, c.out, c.in / 32}, Shape{c.tokens, c.top_k},
-                                       Shape{c.tokens, c.out}};
+  const std::array<Shape, 6> shapes = {Shape{c.tokens, c.in},
+                                       Shape{c.experts, c.out, c.in / 32, 16},
+                                       Shape{c.experts, c.out, c.in / 32},
+                                       Shape{c.tokens, c.top_k},
+                                       Shape{c.tokens, c.out},
+                                       Shape{c.tokens, c.top_k, c.out}};
   for (const Shape& shape : shapes) {
     const auto count = element_count(shape);
     if (!count || *count > (std::int64_t{1} << 58)) {
@@ -110,16 +114,23 @@ Status check_scales(const Case& c) {
   if (!windowed) {
     return Error{"scales", text, "CASE-9: only the fills exact8, exact24 and bits take a window"};
   }
+  if (c.weights == WeightFormat::kInt4) {
+    const int least = c.fill == Fill::kBits ? 0 : 1;
+    if (c.scales->lo > 250 || c.scales->hi < least) {
+      return Error{
+          "scales", text,
+          fmt::format("CASE-9: int4 scales of fill={} have exponent fields {}..250", name_of(c.fill), least)};
+    }
+  }
   return {};
 }
 
 }  // namespace
 
 Status validate_case(const Case& c) {
-  if (c.op != "expert_linear") return Error{"op", c.op, "CASE-2: one of expert_linear"};
-  if (c.weights != "mxfp4") return Error{"weights", c.weights, "CASE-2: one of mxfp4"};
   if (Status status = check_dims(c)) return status;
   if (Status status = check_dtypes(c)) return status;
+  if (Status status = check_op(c)) return status;
   if (Status status = check_scales(c)) return status;
   if (Status status = check_list("route", c.route, c.experts, "CASE-10: an expert, 0..experts-1")) {
     return status;

@@ -34,6 +34,16 @@ constexpr std::array kRoutings = {
     Word<Routing>{Routing::kDuplicate, "duplicate"},
     Word<Routing>{Routing::kBoundary, "boundary"},
     Word<Routing>{Routing::kPoison, "poison"},
+    Word<Routing>{Routing::kSentinel, "sentinel"},
+    Word<Routing>{Routing::kMinusOne, "minus_one"},
+};
+
+constexpr std::array kOps = {
+    Word<Op>{Op::kExpertLinear, "expert_linear"},
+    Word<Op>{Op::kIndexed, "indexed"},
+    Word<Op>{Op::kGroupedContiguous, "grouped_contiguous"},
+    Word<Op>{Op::kGroupedMasked, "grouped_masked"},
+    Word<Op>{Op::kCombine, "combine"},
 };
 
 template <class Table, class T>
@@ -68,10 +78,17 @@ auto values_of(const Table& table) {
 
 }  // namespace
 
+std::string_view name_of(Op op) { return name_in(kOps, op); }
+std::vector<Op> all_ops() { return values_of(kOps); }
 std::string_view name_of(Fill fill) { return name_in(kFills, fill); }
 std::string_view name_of(Routing routing) { return name_in(kRoutings, routing); }
 std::vector<Fill> all_fills() { return values_of(kFills); }
 std::vector<Routing> all_routings() { return values_of(kRoutings); }
+
+std::optional<Op> op_from_name(std::string_view name) {
+  const auto value = value_in(kOps, name);
+  return value ? std::optional<Op>(*value) : std::nullopt;
+}
 
 std::optional<Fill> fill_from_name(std::string_view name) {
   const auto value = value_in(kFills, name);
@@ -97,13 +114,21 @@ std::optional<Dtype> dtype_from_word(std::string_view word) {
 
 std::vector<std::string> fill_words() { return names_of(kFills); }
 std::vector<std::string> routing_words() { return names_of(kRoutings); }
+std::vector<std::string> op_words() { return names_of(kOps); }
+std::vector<std::string> weight_words() { return {"mxfp4", "int4"}; }
+std::vector<std::string> layout_words() {
+  std::vector<std::string> names;
+  for (const WeightLayout* layout : weight_layouts()) names.emplace_back(layout->name);
+  return names;
+}
 std::vector<std::string> float_words() { return {"bf16", "f16", "f32", "f64"}; }
 std::vector<std::string> id_words() { return {"i32", "i64"}; }
 
 std::vector<std::string> case_keys() {
-  std::vector<std::string> keys = {"op",        "weights", "tokens",  "experts", "top_k",
-                                   "in",        "out",     "dtype",   "mixture", "shared",
-                                   "ids_dtype", "fill",    "routing", "scales",  "route"};
+  std::vector<std::string> keys = {"op",      "weights", "tokens",     "experts",  "top_k",     "in",
+                                   "out",     "dtype",   "mixture",    "shared",   "ids_dtype", "layout",
+                                   "block_m", "max_m",   "expected_m", "capacity", "ep",        "fill",
+                                   "routing", "scales",  "route"};
   for (const PolicyInfo& policy : policies()) keys.emplace_back(policy.name);
   for (const char* key : {"seed", "schedule", "keep_tokens", "keep_outputs", "keep_groups", "keep_codes"}) {
     keys.emplace_back(key);

@@ -1,4 +1,5 @@
-// The words of a case line that stand for one of a few things: fills, routings, dtypes.
+// The words of a case line that stand for one of a few things: operations, fills, routings,
+// dtypes, layouts.
 #pragma once
 
 #include <optional>
@@ -18,6 +19,9 @@ std::optional<Dtype> dtype_from_word(std::string_view word);  // lower case only
 
 std::vector<std::string> fill_words();
 std::vector<std::string> routing_words();
+std::vector<std::string> op_words();
+std::vector<std::string> weight_words();  // mxfp4 int4
+std::vector<std::string> layout_words();
 std::vector<std::string> float_words();  // bf16 f16 f32 f64
 std::vector<std::string> id_words();     // i32 i64
 

@@ -2,51 +2,42 @@
 
 #include <memory>
 
+#include "oracle/case/output_rows.h"
+#include "oracle/cli/arithmetic_options.h"
 #include "oracle/cli/command.h"
+#include "oracle/cli/not_an_input.h"
 #include "oracle/cli/policy_option.h"
 #include "oracle/file/case_file.h"
 #include "oracle/judge/verdict.h"
 #include "oracle/report/failure.h"
 #include "oracle/report/json.h"
 #include "oracle/report/write_file.h"
+#include "oracle/subject/subject.h"
 
 namespace moe4::oracle::cli {
 namespace {
 
 struct Options {
-  std::string file, actual, order = "any", profile = "once", products = "fma", zero, json;
-  bool ftz = false;
+  std::string file, actual, json;
+  ArithmeticOptions arithmetic;
   std::vector<std::string> policies;
 };
 
 // What the caller says of whatever wrote the result: it accepts everything, and computes as the options say.
 Result<Declaration> declaration_of(const Options& options, const Policy& policy) {
-  if (options.profile != "once") return Error{"profile", options.profile, "unknown; the known one is once"};
-  if (options.products != "fma" && options.products != "rounded") {
-    return Error{"products", options.products, "fma or rounded (docs/declaration.md)"};
-  }
-  Result<Order> order = parse_order(options.order);
-  if (!order.ok()) return order.error();
-  Declaration d;
+  Result<Arithmetic> arithmetic = arithmetic_of(options.arithmetic);
+  if (!arithmetic.ok()) return arithmetic.error();
+  Declaration d = make_reference_subject()->declaration();
   d.name = "file";
-  d.dtypes = {Dtype::kBF16, Dtype::kF16, Dtype::kF32, Dtype::kF64};
-  d.mixture_dtypes = d.dtypes;
-  d.shared_dtypes = d.dtypes;
-  d.ids_dtypes = {Dtype::kI32, Dtype::kI64};
-  d.any_policy = true;
-  d.profile = options.profile;
-  d.arithmetic.order = *order;
-  d.arithmetic.product_rounded = options.products == "rounded";
-  d.arithmetic.ftz = options.ftz;
+  d.arithmetic = *arithmetic;
+  d.profile = arithmetic_value(d.arithmetic, "profile");
   d.zero = policy.zero;
   return d;
 }
 
 std::string replay(const Options& options) {
   std::string command = "moe4 check " + shell_word(options.file) + " " + shell_word(options.actual);
-  if (options.order != "any") command += " --order " + shell_word(options.order);
-  if (options.products != "fma") command += " --products " + options.products;
-  if (options.ftz) command += " --ftz";
+  command += words_of(options.arithmetic);
   for (const std::string& policy : options.policies) command += " --policy " + shell_word(policy);
   return command;
 }
@@ -58,16 +49,19 @@ ExitCode check(const Options& options) {
   if (!data.ok()) return refuse_file(options.file, data.error());
   Result<Declaration> declaration = declaration_of(options, data->policy);
   if (!declaration.ok()) return refuse(declaration.error());
-  Result<ExpertLinearDims> dims = validate_mxfp4_expert_linear(data->inputs(), data->policy);
-  if (!dims.ok()) return refuse_file(options.file, dims.error());
   Result<ResultFile> actual = read_result(options.actual);
   if (!actual.ok()) return refuse_file(options.actual, actual.error());
+  if (Status status = check_recorded_case(*data, *actual)) return refuse_file(options.actual, *status);
+  if (!options.json.empty()) {
+    if (Status status = not_an_input(options.json, {options.file, options.actual})) return refuse(*status);
+  }
 
   SubjectRun run;
   run.output = std::move(actual->output);
+  if (actual->written) run.written = std::move(*actual->written);
   const Verdict verdict = judge(*data, *declaration, run);
   if (!options.json.empty()) {
-    if (Status status = write_file(options.json, verdict_json(verdict, data->latent_tokens.dtype()))) {
+    if (Status status = write_file(options.json, verdict_json(verdict, output_shape(*data).dtype))) {
       return refuse(*status);
     }
   }
@@ -87,14 +81,10 @@ void add_check(CLI::App& app, ExitCode& code) {
   CLI::App* command = app.add_subcommand("check", "Judge a result file against its case file");
   auto options = std::make_shared<Options>();
   command->add_option("CASE", options->file, "The case file")->required();
-  command->add_option("ACTUAL", options->actual, "The result file; its `output` is judged")->required();
-  command->add_option("--profile", options->profile, "Where it rounds: once (moe4 list profiles)");
-  command->add_option(
-      "--order", options->order,
-      "The order of its additions over I: any, seq, groups(B), lanes(L,V)+shfl, lanes(L,V)+seq");
-  command->add_option("--products", options->products,
-                      "fma: products enter the sum unrounded; rounded: they do not");
-  command->add_flag("--ftz", options->ftz, "It may flush subnormals to zero");
+  command
+      ->add_option("ACTUAL", options->actual, "The result file: `output`, and `written` where there is one")
+      ->required();
+  add_arithmetic_options(*command, options->arithmetic);
   add_policy_option(*command, options->policies);
   command->add_option("--json", options->json, "Also write the verdict as JSON to this file");
   command->footer(
@@ -106,7 +96,8 @@ void add_check(CLI::App& app, ExitCode& code) {
       "Examples:\n"
       "  moe4 check case.safetensors actual.safetensors\n"
       "  moe4 check case.safetensors actual.safetensors --order 'lanes(32,8)+shfl' --json verdict.json\n"
-      "Exit code 0 passed, 1 wrong, 2 a file or an option is bad.");
+      "Exit code 0 passed, 1 wrong, 2 a file or an option is bad, 3 the verdict says little (MISTRUSTED, "
+      "NOT_EXACT).");
   command->callback([options, &code] { code = check(*options); });
 }
 

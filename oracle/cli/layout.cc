@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "oracle/cli/command.h"
+#include "oracle/cli/not_an_input.h"
 #include "oracle/file/layout_file.h"
 
 namespace moe4::oracle::cli {
@@ -27,6 +28,7 @@ std::string text_of(std::string_view name, const Tensor& tensor) {
 }
 
 ExitCode write(const Options& options, const LayoutFile& file, const WeightLayout& to) {
+  if (Status status = not_an_input(options.out, {options.in})) return refuse(*status);
   Result<WeightTensors> weights = repack(*file.layout, to, file.weights.views());
   if (!weights.ok()) return refuse_file(options.in, weights.error());
   if (Status status = write_layout_file(options.out, to, *weights)) return refuse(*status);

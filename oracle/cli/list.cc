@@ -1,9 +1,11 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
 #include "oracle/case/nearest.h"
 #include "oracle/cli/command.h"
+#include "oracle/cli/meanings.h"
 #include "oracle/cli/subjects.h"
 #include "oracle/cli/tier.h"
 #include "oracle/gate/tiers.h"
@@ -17,7 +19,12 @@ struct Options {
   bool json = false;
 };
 
-constexpr const char* kKinds = "subjects, cases, policies, fills, routings, profiles";
+template <class Value>
+std::string words(const std::vector<Value>& values) {
+  std::string text;
+  for (const Value value : values) text += (text.empty() ? "" : ",") + std::string(name_of(value));
+  return text;
+}
 
 ExitCode list_subjects(bool json) {
   Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(subject_names());
@@ -28,10 +35,8 @@ ExitCode list_subjects(bool json) {
       fmt::print("{}", to_json(d));
       continue;
     }
-    std::string dtypes;
-    for (const Dtype dtype : d.dtypes) dtypes += (dtypes.empty() ? "" : ",") + std::string(name_of(dtype));
-    fmt::print("{:<28}  op={} weights={} dtypes={} profile={} order={}\n", d.name, d.op, d.weights, dtypes,
-               d.profile, to_string(d.arithmetic.order));
+    fmt::print("{:<28}  op={} weights={} dtypes={} profile={} order={}\n", d.name, words(d.ops),
+               words(d.weights), words(d.dtypes), d.profile, to_string(d.arithmetic.order));
   }
   return ExitCode::kPassed;
 }
@@ -51,73 +56,73 @@ void list_policies() {
   }
 }
 
-std::string_view meaning_of(Fill fill) {
-  switch (fill) {
-    case Fill::kExact8:
-      return "sparse; sums below 2^8 units, so every order and intermediate of 8 bits is exact and the bits "
-             "are due";
-    case Fill::kExact24:
-      return "dense; sums below 2^24 units, so every order of FP32 additions gives the same sum";
-    case Fill::kBits:
-      return "codes and scale bytes uniform inside windows over all of 0..255";
-    case Fill::kReal:
-      return "Gaussian tokens, weights as quantisation-aware training leaves them";
-    case Fill::kOnehot:
-      return "each token holds one non-zero element: reads single weights";
-    case Fill::kPositive:
-      return "no cancellation: every term has the same sign";
-    case Fill::kNonfinite:
-      return "NaN and Inf among tokens, mixture weights, shared output and scales";
-    case Fill::kCancel:
-      return "large terms that cancel to small sums";
-    case Fill::kSlabCancel:
-      return "slabs along I that cancel, with tiny terms: finds wrong order declarations";
-    case Fill::kTies:
-      return "sums at and beside the midpoints of the output dtype";
-    case Fill::kSubnormal:
-      return "subnormal operands and results";
-  }
-  return "";
+template <class Value>
+void print_all(const std::vector<Value>& values) {
+  for (const Value value : values) fmt::print("{:<18}  {}\n", name_of(value), meaning_of(value));
 }
 
-std::string_view meaning_of(Routing routing) {
-  switch (routing) {
-    case Routing::kUniform:
-      return "distinct experts, uniformly";
-    case Routing::kHot:
-      return "a few experts get most slots";
-    case Routing::kOne:
-      return "one expert gets all";
-    case Routing::kEmpty:
-      return "some experts get no token";
-    case Routing::kDuplicate:
-      return "tokens that name an expert more than once";
-    case Routing::kBoundary:
-      return "tokens per expert at a tile and one beside it";
-    case Routing::kPoison:
-      return "NaN in everything that may not be read";
+void print_settings(const char* key) {
+  for (const std::string& value : arithmetic_values(key)) {
+    fmt::print("{:<18}  {}\n", value, meaning_of(key, value));
   }
-  return "";
+}
+
+void list_orders() {
+  fmt::print(
+      "any                 nothing is declared: the bound of any tree, the widest\n"
+      "seq                 one chain, i = 0, 1, ...\n"
+      "groups(B)           a chain a block of B, the block sums added in order\n"
+      "lanes(L,V)+shfl     lane l has the i with i/V mod L = l; joined by a halving tree\n"
+      "lanes(L,V)+seq      the same lanes, added in their order\n"
+      "warps(S,W)+tree     warp j has the i with i/S mod W = j; joined by a halving tree\n"
+      "split(n)            n slices of whole groups, their sums added in order\n"
+      "streamk(n)          the same slices, each partial sum rounded to BF16 and added\n"
+      "slices*inner        in each slice the chains of inner (docs/spec/bounds.md, BND-2 and BND-3)\n");
+}
+
+void list_layouts() {
+  for (const WeightLayout* layout : weight_layouts()) {
+    fmt::print("{:<18}  weights={:<5}  {}\n", layout->name, layout->weights, layout->description);
+  }
+}
+
+struct Kind {
+  const char* name;
+  void (*print)();
+};
+
+constexpr Kind kWords[] = {
+    {"ops", [] { print_all(all_ops()); }},
+    {"weights",
+     [] {
+       print_all<WeightFormat>({WeightFormat::kMxfp4, WeightFormat::kInt4});
+     }},
+    {"layouts", list_layouts},
+    {"fills", [] { print_all(all_fills()); }},
+    {"routings", [] { print_all(all_routings()); }},
+    {"policies", list_policies},
+    {"profiles", [] { print_settings("profile"); }},
+    {"orders", list_orders},
+    {"accumulations", [] { print_settings("accumulation"); }},
+    {"dequants", [] { print_settings("dequant"); }},
+};
+
+std::vector<std::string> kinds() {
+  std::vector<std::string> names = {"subjects", "cases"};
+  for (const Kind& kind : kWords) names.emplace_back(kind.name);
+  return names;
 }
 
 ExitCode list(const Options& options) {
   if (options.what == "subjects") return list_subjects(options.json);
   if (options.what == "cases") return list_cases(options.tier);
-  if (options.what == "policies") {
-    list_policies();
-  } else if (options.what == "fills") {
-    for (const Fill fill : all_fills()) fmt::print("{:<12}  {}\n", name_of(fill), meaning_of(fill));
-  } else if (options.what == "routings") {
-    for (const Routing routing : all_routings())
-      fmt::print("{:<12}  {}\n", name_of(routing), meaning_of(routing));
-  } else if (options.what == "profiles") {
-    fmt::print("{:<12}  {}\n", "once", "FP32 (or wider) up to one rounding to the output dtype");
-  } else {
-    const std::vector<std::string> known = {"subjects", "cases", "policies", "fills", "routings", "profiles"};
-    return refuse("cannot list '" + options.what + "'; the nearest known one is '" +
-                  nearest_name(options.what, known) + "' (" + kKinds + ")");
+  for (const Kind& kind : kWords) {
+    if (options.what != kind.name) continue;
+    kind.print();
+    return ExitCode::kPassed;
   }
-  return ExitCode::kPassed;
+  return refuse(fmt::format("cannot list '{}'; the nearest known one is '{}' ({})", options.what,
+                            nearest_name(options.what, kinds()), fmt::join(kinds(), ", ")));
 }
 
 }  // namespace
@@ -125,7 +130,7 @@ ExitCode list(const Options& options) {
 void add_list(CLI::App& app, ExitCode& code) {
   CLI::App* command = app.add_subcommand("list", "List what this build knows");
   auto options = std::make_shared<Options>();
-  command->add_option("WHAT", options->what, kKinds)->required();
+  command->add_option("WHAT", options->what, fmt::format("{}", fmt::join(kinds(), ", ")))->required();
   command->add_option("--tier", options->tier, "list cases: of this tier (smoke, ci, nightly)");
   command->add_flag("--json", options->json, "list subjects: whole declarations, one JSON object each");
   command->footer(

@@ -8,6 +8,7 @@
 
 #include "oracle/case/nearest.h"
 #include "oracle/cli/command.h"
+#include "oracle/fixtures/fixture_set.h"
 #include "reference/arithmetic/canary.h"
 
 namespace moe4::oracle::cli {
@@ -70,6 +71,7 @@ ExitCode run(int argc, char** argv) {
   }
   CLI::App app{kDescription, "moe4"};
   app.footer(kFooter);
+  app.set_version_flag("--version", fmt::format("moe4 {}, norm version {}", MOE4_VERSION, kNormVersion));
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   ExitCode code = ExitCode::kPassed;
@@ -91,8 +93,22 @@ ExitCode run(int argc, char** argv) {
 
 }  // namespace
 
+// Messages quote what was typed and what files hold: bytes that a terminal would obey are shown, not sent.
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7F) {
+      shown += c;
+    } else {
+      shown += fmt::format("\\x{:02x}", byte);
+    }
+  }
+  return shown;
+}
+
 ExitCode refuse(std::string_view message) {
-  fmt::print(stderr, "moe4: {}\n", message);
+  fmt::print(stderr, "moe4: {}\n", printable(message));
   return ExitCode::kUsage;
 }
 

@@ -25,7 +25,7 @@ void print_result(const CaseResult& result) {
     fmt::print(
         "PASSED {}: {}\n  {} outputs, bits due for {:.1f} %, max {:g} ulp from the norm, {} pairs covered\n",
         result.subject, to_string(result.line), v.outputs, 100 * v.singleton_share, v.max_ulp,
-        v.coverage.pairs.count());
+        v.coverage.count());
     if (v.proof && v.proof->proved) {
       fmt::print("  exact: largest sum {:g} units of at most {:g}\n", v.proof->largest_units,
                  v.proof->limit_units);

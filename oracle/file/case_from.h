@@ -2,6 +2,7 @@
 #pragma once
 
 #include "oracle/file/case_file.h"
+#include "oracle/file/result_file.h"
 #include "oracle/file/safetensors.h"
 
 namespace moe4::oracle {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "oracle/gate/fit.h"
+
 namespace moe4::oracle {
 namespace {
 
@@ -40,6 +42,7 @@ rc::Gen<Policy> policy() {
                rc::gen::set(&Policy::scale_nan,
                             rc::gen::element(ScaleNan::kOcp, ScaleNan::kFormula, ScaleNan::kInf)),
                rc::gen::set(&Policy::scale_zero, rc::gen::element(ScaleZero::kExact, ScaleZero::kFlush)),
+               rc::gen::set(&Policy::ids, rc::gen::element(Ids::kError, Ids::kAbsent)),
                rc::gen::set(&Policy::skip_zero_p, rc::gen::element(SkipZeroP::kNo, SkipZeroP::kYes)))}});
 }
 
@@ -68,9 +71,13 @@ std::optional<Case> draw_case(const std::vector<const Declaration*>& declaration
                               std::uint64_t index) {
   static const rc::Gen<Case> kCases = any_case();
   constexpr int kAttempts = 10000;
+  if (declarations.empty()) return std::nullopt;
   rc::Random random(rc::Random::Key{seed, index, 0, 0});
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    Case c = kCases(random.split(), rc::kNominalSize).value();
+    const Key key = Key::from_seed(seed)(static_cast<std::int64_t>(index))(attempt);
+    const Declaration& wanted =
+        *declarations[static_cast<std::size_t>(key(-1).pick(static_cast<std::int64_t>(declarations.size())))];
+    const Case c = fit_to(wanted, kCases(random.split(), rc::kNominalSize).value(), key);
     const bool accepted = std::any_of(declarations.begin(), declarations.end(),
                                       [&](const Declaration* d) { return !d->refuses(c); });
     if (accepted && !validate_case(c)) return c;

@@ -24,7 +24,7 @@ Floors floors_of_shard(const Floors& floors, const Shard& shard) {
   if (shard.count <= 1) return floors;
   Floors own = floors;
   own.pairs = 0;
-  own.every_fill = own.every_routing = own.every_tail = false;
+  own.every_op = own.every_fill = own.every_routing = own.every_tail = false;
   own.real_singletons = 0;
   return own;
 }

@@ -27,7 +27,7 @@ std::vector<Key> accepted(const Declaration& declaration, const std::vector<Case
   for (const Key key : all) {
     const bool possible = std::any_of(cases.begin(), cases.end(), [&](Case c) {
       c.*member = key;
-      return !declaration.refuses(c);
+      return !declaration.refuses(c) && !validate_case(c);
     });
     if (possible) keys.push_back(key);
   }
@@ -39,6 +39,22 @@ std::string missing(const std::vector<Key>& wanted, const std::set<Key>& seen) {
   std::string names;
   for (const Key key : wanted) {
     if (seen.count(key) == 0) names += (names.empty() ? "" : ", ") + std::string(name_of(key));
+  }
+  return names;
+}
+
+// Rows to be combined have no weights: one format is enough.
+std::string missing_ops(const Declaration& declaration, const std::set<std::pair<Op, WeightFormat>>& seen) {
+  std::string names;
+  for (const Op op : declaration.ops) {
+    for (const WeightFormat format : declaration.weights) {
+      const bool judged = std::any_of(seen.begin(), seen.end(), [&](const auto& one) {
+        return one.first == op && (op == Op::kCombine || one.second == format);
+      });
+      if (judged) continue;
+      names +=
+          (names.empty() ? "" : ", ") + std::string(name_of(op)) + " " + std::string(moe4::name_of(format));
+    }
   }
   return names;
 }
@@ -82,6 +98,7 @@ void Tally::add(CaseResult result) {
   // Only what was judged to the end is evidence.
   if (verdict.status == VerdictStatus::kPassed || verdict.status == VerdictStatus::kFailed) {
     coverage.merge(verdict.coverage);
+    ops.insert({result.line.op, result.line.weights});
     fills.insert(result.line.fill);
     routings.insert(result.line.routing);
     for (const Tail tail : tails_of(result.line)) tails.insert(tail);
@@ -109,10 +126,18 @@ void Tally::close(const Declaration& declaration, const std::vector<Case>& cases
     unmet.push_back(fmt::format("{} of {} accepted cases ran; the floor is {:.0f} %", ran, accepts,
                                 100 * floors.ran_share));
   }
-  const auto pairs = static_cast<std::int64_t>(coverage.pairs.count());
-  if (pairs < floors.pairs) {
-    unmet.push_back(
-        fmt::format("{} of 4096 (code, scale byte) pairs covered; the floor is {}", pairs, floors.pairs));
+  for (const WeightFormat format : {WeightFormat::kMxfp4, WeightFormat::kInt4}) {
+    const bool judged = std::any_of(ops.begin(), ops.end(), [&](const auto& op) {
+      return op.first != Op::kCombine && op.second == format;
+    });
+    const auto pairs = static_cast<std::int64_t>(coverage.of(format).count());
+    if (!judged || pairs >= floors.pairs) continue;
+    unmet.push_back(fmt::format("{} of 4096 (code, scale byte) pairs of {} covered; the floor is {}", pairs,
+                                moe4::name_of(format), floors.pairs));
+  }
+  if (floors.every_op) {
+    const std::string names = missing_ops(declaration, ops);
+    if (!names.empty()) unmet.push_back("operations never judged: " + names);
   }
   if (floors.every_fill) {
     const std::string names = missing(accepted(declaration, cases, all_fills(), &Case::fill), fills);

@@ -15,7 +15,8 @@ namespace moe4::oracle {
 
 // What a subject must have been shown for its green to count. A subject below a floor is MISTRUSTED.
 struct Floors {
-  std::int64_t pairs = 0;      // (code, scale byte) pairs covered, of 4096
+  std::int64_t pairs = 0;      // (code, scale byte) pairs covered, of 4096, in each weight format
+  bool every_op = false;       // each operation and weight format that the subject takes
   bool every_fill = false;     // each fill that the subject accepts
   bool every_routing = false;  // each routing
   bool every_tail = false;     // tokens, outputs and inputs beside a multiple of the usual tiles
@@ -47,6 +48,7 @@ struct Tally {
       VerdictStatus::kPassed;      // the most urgent of all cases; MISTRUSTED if only `unmet` speaks
   std::vector<std::string> unmet;  // gate conditions, one sentence each
   Coverage coverage;
+  std::set<std::pair<Op, WeightFormat>> ops;  // judged; combine has no format of its own
   std::set<Fill> fills;
   std::set<Routing> routings;
   std::set<Tail> tails;

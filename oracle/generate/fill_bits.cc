@@ -1,7 +1,8 @@
-// fill=bits (DATA-25): uniform nibbles, scale bytes from all of 0..254, full random significands.
+// fill=bits (DATA-25, DATA-37): uniform nibbles, scale bytes from all of 0..254, full random significands.
 #include <algorithm>
 
 #include "oracle/generate/fill_data.h"
+#include "oracle/generate/int4_scale.h"
 #include "oracle/generate/matched_scales.h"
 #include "oracle/generate/uniform_codes.h"
 
@@ -24,7 +25,7 @@ class Bits final : public FillData {
   }
 
   void row(std::int64_t e, std::int64_t o, std::span<std::uint8_t> codes,
-           std::span<std::uint8_t> scales) const override {
+           std::span<std::uint16_t> scales) const override {
     const Key scale_key = base_.root(kScaleStream)(e)(o);
     uniform_codes(base_.root(kCodeStream)(e)(o), codes);
     const std::int64_t width = row_width(o);
@@ -34,7 +35,7 @@ class Bits final : public FillData {
       const std::int64_t byte = edge == Edge::kNone
                                     ? scales_.base(g) + row_shift(o) + scale_key(g).pick(width)
                                     : edge_first(edge) + scale_key(g).bits(0, 2);
-      scales[n] = static_cast<std::uint8_t>(byte);
+      scales[n] = base_.int4 ? full_scale(scale_key(g)(1), byte) : static_cast<std::uint16_t>(byte);
     }
   }
 
@@ -62,7 +63,7 @@ class Bits final : public FillData {
     const std::int64_t draw = base_.root(kPlantStream)(g).bits(0, 4);
     return draw == 0 ? Edge::kLow : draw == 1 ? Edge::kHigh : Edge::kNone;
   }
-  static int edge_first(Edge edge) { return edge == Edge::kLow ? 0 : 251; }
+  int edge_first(Edge edge) const { return edge == Edge::kLow ? 0 : base_.int4 ? kInt4LastField - 3 : 251; }
 
   int token_exponent(std::int64_t g) const {
     const Edge edge = edge_of(g);

@@ -21,9 +21,9 @@ class FillData {
   virtual ~FillData() = default;
 
   virtual ExactValue token(std::int64_t t, std::int64_t i) const = 0;
-  // Row (e, o): codes [I], one a byte; scales [G].
+  // Row (e, o): codes [I], one a byte; scales [G], E8M0 bytes or BF16 encodings.
   virtual void row(std::int64_t e, std::int64_t o, std::span<std::uint8_t> codes,
-                   std::span<std::uint8_t> scales) const = 0;
+                   std::span<std::uint16_t> scales) const = 0;
   // The mixture weights of token t, [K].
   virtual void mixture(std::int64_t t, std::span<ExactValue> p) const = 0;
   virtual ExactValue shared(std::int64_t t, std::int64_t o) const = 0;
@@ -36,13 +36,19 @@ struct FillBase {
         root(Key::from_seed(c.seed)(1 + static_cast<std::int64_t>(c.fill))),
         format(format_of(c.dtype)),
         half_range(c.dtype == Dtype::kF16),
-        poison(c.routing == Routing::kPoison) {}
+        poison(c.routing == Routing::kPoison),
+        int4(c.weights == WeightFormat::kInt4) {}
 
   Case line;
   Key root;            // DATA-2
   FloatFormat format;  // of the tokens and the output
   bool half_range;     // F16: 5 exponent bits, so a narrow choice of scale bytes
   bool poison;
+  bool int4;
+
+  // The exponent of the weight of one unit whose group has the scale byte (int4: exponent field) b: half a
+  // code, or q = 1 (DATA-34).
+  int unit_exponent(int b) const { return int4 ? b - 127 : b - 128; }
 };
 
 // (-1)^negative · significand · 2^exponent.

@@ -1,8 +1,9 @@
-// fill=exact8 (DATA-22): dense tokens, sparse rows; every sum is at most 2^8 units.
+// fill=exact8 (DATA-22, DATA-35): dense tokens, sparse rows; every sum is at most 2^8 units.
 #include <algorithm>
 #include <bit>
 
 #include "oracle/generate/fill_data.h"
+#include "oracle/generate/int4_scale.h"
 #include "oracle/generate/matched_scales.h"
 #include "oracle/generate/row_atoms.h"
 
@@ -24,22 +25,26 @@ class Exact8 final : public FillData {
   }
 
   void row(std::int64_t e, std::int64_t o, std::span<std::uint8_t> codes,
-           std::span<std::uint8_t> scales) const override {
+           std::span<std::uint16_t> scales) const override {
     const Key code_key = base_.root(kCodeStream)(e)(o);
     const Key scale_key = base_.root(kScaleStream)(e)(o);
     const int bytes = scales_.highest_byte() - scales_.lowest_byte() + 1;
     for (std::size_t g = 0; g < scales.size(); ++g) {
       const auto group = static_cast<std::int64_t>(g);
-      zero_codes(code_key(group), codes.subspan(g * kGroupSize, kGroupSize));
-      scales[g] = static_cast<std::uint8_t>(scales_.lowest_byte() + scale_key(group).pick(bytes));
+      zero_codes(code_key(group), base_.int4, codes.subspan(g * kGroupSize, kGroupSize));
+      const std::int64_t byte = scales_.lowest_byte() + scale_key(group).pick(bytes);
+      scales[g] = base_.int4 ? full_scale(scale_key(group)(1), byte) : static_cast<std::uint16_t>(byte);
     }
-    const RowAtoms atoms = row_atoms(code_key);
+    const RowAtoms atoms = row_atoms(code_key, base_.int4);
     for (const Atom& atom : atoms.all()) {
       const auto g = static_cast<std::size_t>(atom.g);
       if (g >= scales.size()) continue;
       const int shift = group_shift(scale_key(atom.g), atoms, atom.g);
-      scales[g] = static_cast<std::uint8_t>(scales_.base(atom.g) + row_shift(o) + shift);
-      codes[g * kGroupSize + static_cast<std::size_t>(atom.l)] = code_of(atom.units >> shift, atom.negative);
+      const int byte = scales_.base(atom.g) + row_shift(o) + shift;
+      scales[g] = base_.int4 ? pure_scale(scale_key(atom.g)(1), byte) : static_cast<std::uint16_t>(byte);
+      codes[g * kGroupSize + static_cast<std::size_t>(atom.l)] =
+          base_.int4 ? int4_code_of(atom.units >> shift, atom.negative)
+                     : code_of(atom.units >> shift, atom.negative);
     }
   }
 
@@ -55,7 +60,8 @@ class Exact8 final : public FillData {
 
   ExactValue shared(std::int64_t t, std::int64_t o) const override {
     const Key key = base_.root(kSharedStream)(t)(o);
-    return number(key.bits(0, 1) != 0, key(0).pick(65), scales_.target() - 128 + row_shift(o) + p_exponent_);
+    return number(key.bits(0, 1) != 0, key(0).pick(65),
+                  base_.unit_exponent(scales_.target() + row_shift(o)) + p_exponent_);
   }
 
  private:

@@ -1,4 +1,6 @@
-// fill=nonfinite (DATA-32): fill=real with NaN, Inf, zero factors, scale byte 255 and overflow planted.
+// fill=nonfinite (DATA-32, DATA-41): fill=real with NaN, Inf, zero factors, scale byte 255 and overflow
+// planted.
+#include "oracle/generate/int4_scale.h"
 #include "oracle/generate/real_like.h"
 #include "oracle/generate/row_atoms.h"
 
@@ -42,17 +44,17 @@ class Nonfinite final : public RealLike {
   }
 
   void row(std::int64_t e, std::int64_t o, std::span<std::uint8_t> codes,
-           std::span<std::uint8_t> scales) const override {
+           std::span<std::uint16_t> scales) const override {
     RealLike::row(e, o, codes, scales);
     const Key key = base_.root(kRowStream)(e)(o)(0);
     // Three experts in four stay finite, so that tokens of many slots don't all end as NaN.
     if (base_.root(kPlantStream)(-1)(e).bits(0, 2) != 0) return;
     const std::int64_t kind = key.bits(0, 4);
     if (kind == 0) {
-      for (std::uint8_t& scale : scales) scale = static_cast<std::uint8_t>(250 + scale % 5);
+      for (std::uint16_t& scale : scales) scale = base_.int4 ? large_scale(scale) : large_byte(scale);
     } else if (kind <= 2) {
       const auto g = static_cast<std::size_t>(dyadic_group(key(1)));
-      if (g < scales.size()) scales[g] = 255;
+      if (g < scales.size()) scales[g] = base_.int4 ? nonfinite_scale(key(2)) : std::uint16_t{255};
     }
   }
 
@@ -79,6 +81,16 @@ class Nonfinite final : public RealLike {
   }
 
  private:
+  static std::uint16_t large_byte(std::uint16_t byte) { return static_cast<std::uint16_t>(250 + byte % 5); }
+  // DATA-41: the field goes up, so that weights overflow BF16; the mantissa stays.
+  static std::uint16_t large_scale(std::uint16_t scale) {
+    return bf16_scale(false, 250 + scale / 128 % 5, scale % 128);
+  }
+  static std::uint16_t nonfinite_scale(Key key) {
+    const bool nan = key.bits(1, 1) == 0;
+    return bf16_scale(key.bits(0, 1) != 0, 255, nan ? 1 + key(0).pick(127) : 0);
+  }
+
   static std::int64_t place(Key key) { return dyadic_group(key) * kGroupSize + key.bits(16, 5); }
 
   ExactValue largest(Key key) const {

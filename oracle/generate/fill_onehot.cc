@@ -1,7 +1,10 @@
-// fill=onehot (DATA-30): every token reads one column of one slot's expert, and the output shows the weight.
+// fill=onehot (DATA-30, DATA-40): every token reads one column of one slot's expert, and the output shows the
+// weight.
+#include <algorithm>
 #include <array>
 
 #include "oracle/generate/fill_data.h"
+#include "oracle/generate/int4_scale.h"
 
 namespace moe4::oracle {
 namespace {
@@ -15,6 +18,8 @@ struct Window {
 constexpr std::array<Window, 4> kWide = {{{0, 64, 95}, {64, 64, 31}, {128, 64, -33}, {192, 64, -97}}};
 constexpr std::array<Window, 4> kHalf = {{{96, 16, 13}, {112, 16, -3}, {128, 16, -14}, {104, 16, 5}}};
 
+constexpr std::uint16_t kBF16Nan = 0x7FC0;
+
 class Onehot final : public FillData {
  public:
   explicit Onehot(const Case& c) : base_(c), groups_(c.in / kGroupSize) {}
@@ -26,7 +31,7 @@ class Onehot final : public FillData {
   }
 
   void row(std::int64_t e, std::int64_t o, std::span<std::uint8_t> codes,
-           std::span<std::uint8_t> scales) const override {
+           std::span<std::uint16_t> scales) const override {
     const std::int64_t rank = o - o / 65;  // among the rows without NaN
     for (std::size_t n = 0; n < scales.size(); ++n) {
       const auto g = static_cast<std::int64_t>(n);
@@ -34,7 +39,8 @@ class Onehot final : public FillData {
       const std::int64_t place = (rank + 7 * e + 8 * (g / 4)) % window.size;
       const std::int64_t byte = window.first + place;
       const bool nan = o % 65 == 64 && (g + o / 65) % 4 == 0;
-      scales[n] = static_cast<std::uint8_t>(nan ? 255 : std::min<std::int64_t>(byte, 254));
+      scales[n] = base_.int4 ? int4_scale(base_.root(kScaleStream)(e)(o)(g), byte, nan)
+                             : static_cast<std::uint16_t>(nan ? 255 : std::min<std::int64_t>(byte, 254));
       for (std::int64_t l = 0; l < kGroupSize; ++l) {
         codes[n * kGroupSize + static_cast<std::size_t>(l)] =
             static_cast<std::uint8_t>((l + 3 * place + e / 64 + 5 * (g / 4) + o / 64) % 16);
@@ -55,6 +61,11 @@ class Onehot final : public FillData {
   }
 
  private:
+  // An infinite weight would hide every other column behind its product with a zero token.
+  static std::uint16_t int4_scale(Key key, std::int64_t field, bool nan) {
+    return nan ? kBF16Nan : full_scale(key, std::min<std::int64_t>(field, kInt4LastField));
+  }
+
   // Groups from both ends inwards, so that a few tokens read the tail; 32·G tokens read every column once.
   std::int64_t group_of(std::int64_t t) const {
     const std::int64_t turn = t % groups_;

@@ -1,5 +1,7 @@
-// fill=subnormal (DATA-31): subnormal tokens, tiny weights, and outputs around the smallest normal number.
+// fill=subnormal (DATA-31, DATA-37): subnormal tokens, tiny weights, and outputs around the smallest normal
+// number.
 #include "oracle/generate/fill_data.h"
+#include "oracle/generate/int4_scale.h"
 #include "oracle/generate/uniform_codes.h"
 
 namespace moe4::oracle {
@@ -21,14 +23,15 @@ class Subnormal final : public FillData {
   }
 
   void row(std::int64_t e, std::int64_t o, std::span<std::uint8_t> codes,
-           std::span<std::uint8_t> scales) const override {
+           std::span<std::uint16_t> scales) const override {
     const Key scale_key = base_.root(kScaleStream)(e)(o);
     const std::int64_t down = base_.root(kRowStream)(o).bits(0, 4);
     uniform_codes(base_.root(kCodeStream)(e)(o), codes);
     for (std::size_t n = 0; n < scales.size(); ++n) {
       const auto g = static_cast<std::int64_t>(n);
       const std::int64_t center = subnormal_group(g) ? 127 : normal_group_byte();
-      scales[n] = static_cast<std::uint8_t>(center - down + scale_key(g).pick(4));
+      const std::int64_t byte = center - down + scale_key(g).pick(4);
+      scales[n] = base_.int4 ? full_scale(scale_key(g)(1), byte) : static_cast<std::uint16_t>(byte);
     }
   }
 

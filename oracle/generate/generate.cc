@@ -2,38 +2,90 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <new>
 #include <vector>
 
 #include "oracle/generate/fill_data.h"
+#include "oracle/generate/padded_routes.h"
 #include "oracle/generate/route.h"
 #include "oracle/generate/store.h"
 #include "oracle/generate/support.h"
+#include "oracle/generate/weights.h"
+#include "reference/layout/repack.h"
+#include "reference/linear/row_dot.h"
+#include "reference/routing/align_blocks.h"
 
 namespace moe4::oracle {
 namespace {
 
-constexpr std::int64_t kPackedGroup = 16;                      // bytes (FMT-4)
 constexpr std::int64_t kWorthThreads = std::int64_t{1} << 15;  // elements
+
+__extension__ using Int128 = __int128;
+
+// Rows of activations that the op may need at the most.
+Int128 most_rows(const Case& c) {
+  const Int128 routes = Int128{c.tokens} * c.top_k;
+  const std::int64_t experts = c.local_experts();
+  switch (c.op) {
+    case Op::kExpertLinear:
+    case Op::kIndexed:
+      return c.tokens;
+    case Op::kCombine:
+      return c.tokens + routes;
+    case Op::kGroupedContiguous: {
+      const Int128 loose = 2 * routes * c.block_rows();
+      const Int128 aligned = aligned_capacity(c.tokens * c.top_k, experts, c.block_rows());
+      const Int128 rows = c.routing == Routing::kSentinel ? loose : aligned;
+      return std::max<Int128>(rows, c.capacity.value_or(0));
+    }
+    case Op::kGroupedMasked:
+      return Int128{experts} * c.max_m.value_or((c.tokens * c.top_k + 127) / 128 * 128);
+  }
+  return 0;
+}
 
 // DATA-5: what is written, in bytes; the weights of experts that no slot selects stay unmapped.
 Status check_size(const Case& c, std::int64_t written_experts) {
-  const auto size = [](Dtype dtype) { return static_cast<__int128>(size_of(dtype)); };
-  const __int128 tokens = c.tokens;
-  __int128 bytes = tokens * c.in * size(c.dtype) + tokens * c.out * size(c.shared_dtype());
+  const auto size = [](Dtype dtype) { return static_cast<Int128>(size_of(dtype)); };
+  const Int128 tokens = c.tokens;
+  Int128 bytes = most_rows(c) * c.in * size(c.dtype) + tokens * c.out * size(c.shared_dtype());
   bytes += tokens * c.top_k * (size(c.mixture_dtype()) + size(c.ids_dtype));
-  bytes += static_cast<__int128>(written_experts) * c.out * (c.in / kGroupSize) * (kPackedGroup + 1);
-  if (bytes <= (__int128{1} << 33)) return {};
+  bytes += static_cast<Int128>(written_experts) * c.out * (c.in / kGroupSize) * 18;
+  if (c.op == Op::kIndexed) {
+    const Int128 loose = 2 * tokens * c.top_k * c.block_rows();
+    const Int128 aligned = aligned_capacity(c.tokens * c.top_k, c.local_experts(), c.block_rows());
+    bytes += 8 * std::max<Int128>(c.routing == Routing::kSentinel ? loose : aligned, c.capacity.value_or(0));
+  }
+  if (bytes <= (Int128{1} << 33)) return {};
   return Error{"case", to_string(c), "DATA-5: the data that is written has at most 2^33 bytes"};
+}
+
+// x[t,:] of one token as row `row` of a tensor; the tensor's row is +0 outside of the support.
+void write_token(const Case& c, const FillData& fill, const Support& support, std::int64_t t, Tensor& tensor,
+                 std::int64_t row) {
+  if (!support.token(t)) return;
+  for (std::int64_t i = 0; i < c.in; ++i) {
+    if (support.column(i)) store_float(tensor, row * c.in + i, fill.token(t, i));
+  }
 }
 
 void write_tokens(const Case& c, const FillData& fill, const Support& support, Tensor& tokens) {
 #pragma omp parallel for schedule(static) if (c.tokens * c.in > kWorthThreads)
-  for (std::int64_t t = 0; t < c.tokens; ++t) {
-    if (!support.token(t)) continue;
-    for (std::int64_t i = 0; i < c.in; ++i) {
-      if (support.column(i)) store_float(tokens, t * c.in + i, fill.token(t, i));
+  for (std::int64_t t = 0; t < c.tokens; ++t) write_token(c, fill, support, t, tokens, t);
+}
+
+// DATA-44: rows of routes, and NaN in rows of none.
+void write_rows(const Case& c, const FillData& fill, const Support& support,
+                const std::vector<std::int64_t>& route_of_row, Tensor& tokens) {
+  const auto rows = static_cast<std::int64_t>(route_of_row.size());
+#pragma omp parallel for schedule(static) if (rows * c.in > kWorthThreads)
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t route = route_of_row[static_cast<std::size_t>(row)];
+    if (route >= 0) {
+      write_token(c, fill, support, route / c.top_k, tokens, row);
+    } else {
+      for (std::int64_t i = 0; i < c.in; ++i) store_float(tokens, row * c.in + i, ExactValue::nan());
     }
   }
 }
@@ -61,85 +113,99 @@ void write_mixture(const Case& c, const FillData& fill, const std::vector<std::i
   }
 }
 
-// DATA-11 on one row.
-void restrict_row(const Support& support, bool keep_row, std::span<std::uint8_t> codes,
-                  std::span<std::uint8_t> scales) {
-  if (keep_row && support.all_columns()) return;
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    if (!keep_row || !support.column(static_cast<std::int64_t>(i))) codes[i] = 0;
-  }
-  for (std::size_t g = 0; g < scales.size(); ++g) {
-    if (!keep_row || !support.group(static_cast<std::int64_t>(g))) scales[g] = 127;
-  }
-}
-
-void write_weights(const Case& c, const FillData& fill, const Support& support,
-                   const std::vector<std::int64_t>& experts, Tensor& packed, Tensor& scale_bytes) {
-  const std::int64_t groups = c.in / kGroupSize;
-  const std::int64_t rows = static_cast<std::int64_t>(experts.size()) * c.out;
-#pragma omp parallel if (rows * c.in > kWorthThreads)
-  {
-    std::vector<std::uint8_t> codes(static_cast<std::size_t>(c.in));
-#pragma omp for schedule(static)
-    for (std::int64_t n = 0; n < rows; ++n) {
-      const std::int64_t e = experts[static_cast<std::size_t>(n / c.out)];
-      const std::int64_t o = n % c.out;
-      const std::int64_t row = e * c.out + o;
-      const std::span<std::uint8_t> scales = scale_bytes.as<std::uint8_t>().subspan(
-          static_cast<std::size_t>(row * groups), static_cast<std::size_t>(groups));
-      fill.row(e, o, codes, scales);
-      restrict_row(support, support.output(o), codes, scales);
-      std::uint8_t* bytes = packed.as<std::uint8_t>().data() + row * groups * kPackedGroup;
-      for (std::size_t b = 0; b < codes.size() / 2; ++b) {
-        bytes[b] = static_cast<std::uint8_t>(codes[2 * b] | (codes[2 * b + 1] << 4));  // FMT-3
-      }
-    }
-  }
-}
-
-// DATA-9, poison: an expert that no slot selects is NaN throughout.
-void write_poison(const Case& c, const std::vector<std::int64_t>& used, Tensor& packed, Tensor& scale_bytes) {
-  const std::int64_t scales_per_expert = c.out * (c.in / kGroupSize);
-  std::size_t next = 0;
-  for (std::int64_t e = 0; e < c.experts; ++e) {
-    if (next < used.size() && used[next] == e) {
-      ++next;
-      continue;
-    }
-    std::uint8_t* scales = scale_bytes.as<std::uint8_t>().data() + e * scales_per_expert;
-    std::uint8_t* codes = packed.as<std::uint8_t>().data() + e * scales_per_expert * kPackedGroup;
-    std::fill(scales, scales + scales_per_expert, std::uint8_t{0xFF});
-    std::fill(codes, codes + scales_per_expert * kPackedGroup, std::uint8_t{0x77});
-  }
-}
-
-Result<CaseData> generate_valid(const Case& c, const FillData& fill) {
-  const std::vector<std::int64_t> ids = selected_experts(c);
-  const std::vector<std::int64_t> used = used_experts(ids);
-  const bool poison = c.routing == Routing::kPoison;
-  const auto used_count = static_cast<std::int64_t>(used.size());
-  if (Status status = check_size(c, poison ? c.experts : used_count)) return *status;
-
-  CaseData data;
-  data.line = c;
-  data.policy = c.policy;
-  data.latent_tokens = Tensor(c.dtype, {c.tokens, c.in});
-  data.packed_weights = Tensor(Dtype::kU8, {c.experts, c.out, c.in / kGroupSize, kPackedGroup});
-  data.scale_bytes = Tensor(Dtype::kU8, {c.experts, c.out, c.in / kGroupSize});
+void write_mixing(const Case& c, const FillData& fill, const Support& support,
+                  const std::vector<std::int64_t>& ids, CaseData& data) {
   data.selected_experts = Tensor(c.ids_dtype, {c.tokens, c.top_k});
   data.mixture_weights = Tensor(c.mixture_dtype(), {c.tokens, c.top_k});
   data.shared_output = Tensor(c.shared_dtype(), {c.tokens, c.out});
-
-  const Support support(c);
   for (std::size_t n = 0; n < ids.size(); ++n) {
     store_id(data.selected_experts, static_cast<std::int64_t>(n), ids[n]);
   }
-  write_tokens(c, fill, support, data.latent_tokens);
   write_mixture(c, fill, ids, data.mixture_weights);
   write_shared(c, fill, support, data.shared_output);
-  write_weights(c, fill, support, used, data.packed_weights, data.scale_bytes);
-  if (poison) write_poison(c, used, data.packed_weights, data.scale_bytes);
+}
 
+// DATA-47: the rows that the experts of a layer would give (RTE-1), NaN for absent slots.
+Tensor combine_rows(const Case& c, const FillData& fill, const Support& support,
+                    const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& used) {
+  CaseData layer;
+  layer.weights = c.weights;
+  write_weights(c, fill, support, used, layer);
+  const WeightReader reader(layer.expert_weights(), c.policy);
+  Tensor tokens(c.dtype, {c.tokens, c.in});
+  write_tokens(c, fill, support, tokens);
+  const Elements<2> activations(tokens.view());
+  Tensor rows(Dtype::kBF16, {c.tokens * c.top_k, c.out});
+  const std::span<std::uint16_t> bits = rows.as<std::uint16_t>();
+#pragma omp parallel if (c.tokens * c.top_k * c.out * c.in > kWorthThreads)
+  {
+    std::vector<ExactValue> x(static_cast<std::size_t>(c.in));
+#pragma omp for schedule(static)
+    for (std::int64_t route = 0; route < c.tokens * c.top_k; ++route) {
+      const std::int64_t e = ids[static_cast<std::size_t>(route)];
+      for (std::int64_t i = 0; i < c.in; ++i) {
+        x[static_cast<std::size_t>(i)] = activations.value({route / c.top_k, i});
+      }
+      for (std::int64_t o = 0; o < c.out; ++o) {
+        const auto value = e < 0 ? kBF16.canonical_nan() : row_dot(reader, e, o, x).round(kBF16);
+        bits[static_cast<std::size_t>(route * c.out + o)] = static_cast<std::uint16_t>(value);
+      }
+    }
+  }
+  return rows;
+}
+
+Routes routes_of(const Case& c, const std::vector<std::int64_t>& ids) {
+  Routes routes{c.tokens, c.top_k, {}};
+  for (const std::int64_t id : ids) routes.expert.push_back(static_cast<std::int32_t>(id));
+  return routes;
+}
+
+Status write_op(const Case& c, const FillData& fill, const Support& support,
+                const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& used, CaseData& data) {
+  if (c.op == Op::kCombine) {
+    data.has_selected_experts = std::find(ids.begin(), ids.end(), -1) != ids.end();
+    data.rows = combine_rows(c, fill, support, ids, used);
+    write_mixing(c, fill, support, ids, data);
+    return {};
+  }
+  write_weights(c, fill, support, used, data);
+  if (c.op == Op::kExpertLinear || c.op == Op::kIndexed) {
+    data.latent_tokens = Tensor(c.dtype, {c.tokens, c.in});
+    write_tokens(c, fill, support, data.latent_tokens);
+    if (c.op == Op::kIndexed) return write_indexed(c, routes_of(c, ids), data);
+    write_mixing(c, fill, support, ids, data);
+    return {};
+  }
+  const bool contiguous = c.op == Op::kGroupedContiguous;
+  Result<RowsOfRoutes> rows =
+      contiguous ? write_contiguous(c, routes_of(c, ids), data) : write_masked(c, routes_of(c, ids), data);
+  if (!rows.ok()) return rows.error();
+  const auto count = static_cast<std::int64_t>(rows->route_of_row.size());
+  const std::int64_t experts = c.local_experts();
+  data.latent_tokens = contiguous ? Tensor(c.dtype, {count, c.in})
+                                  : Tensor(c.dtype, {experts, experts == 0 ? 0 : count / experts, c.in});
+  write_rows(c, fill, support, rows->route_of_row, data.latent_tokens);
+  return {};
+}
+
+Result<CaseData> generate_valid(const Case& c, const FillData& fill) {
+  const std::vector<std::int64_t> ids = local_ids(c, selected_experts(c));
+  const std::vector<std::int64_t> used = used_experts(ids);
+  const bool all = c.routing == Routing::kPoison || c.layout;
+  if (Status status = check_size(c, all ? c.local_experts() : static_cast<std::int64_t>(used.size()))) {
+    return *status;
+  }
+  CaseData data;
+  data.line = c;
+  data.op = c.op;
+  data.weights = c.weights;
+  data.policy = c.policy;
+  data.output_dtype = c.dtype;
+  if (Status status = write_op(c, fill, Support(c), ids, used, data)) return *status;
+  if (c.layout) {
+    if (Status status = pack_weights(*find_weight_layout(*c.layout), data)) return *status;
+  }
   if (c.fill != Fill::kExact8 && c.fill != Fill::kExact24) return data;
   data.proof = prove_exact(data, c.fill == Fill::kExact8 ? 8 : 24);
   if (data.proof->proved) return data;
@@ -149,6 +215,15 @@ Result<CaseData> generate_valid(const Case& c, const FillData& fill) {
 }
 
 }  // namespace
+
+Status pack_weights(const WeightLayout& layout, CaseData& data) {
+  const WeightViews logical{data.packed_weights.view(), data.scale_tensor().view()};
+  Result<WeightTensors> packed = pack(layout, logical);
+  if (!packed.ok()) return packed.error();
+  data.layout = &layout;
+  data.packed = std::move(*packed);
+  return {};
+}
 
 Result<CaseData> generate(const Case& c) {
   if (Status status = validate_case(c)) return *status;

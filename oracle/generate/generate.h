@@ -10,6 +10,9 @@ namespace moe4::oracle {
 // room, ...).
 Result<CaseData> generate(const Case& c);
 
+// DATA-48. Sets data.layout and data.packed: the weights in this layout of their format (LAY rules).
+Status pack_weights(const WeightLayout& layout, CaseData& data);
+
 // The proof of exactness of given data under the limit 2^bits units (DATA rules); proved is false if it does
 // not hold.
 ExactProof prove_exact(const CaseData& data, int bits);

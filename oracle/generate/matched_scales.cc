@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "oracle/generate/int4_scale.h"
+
 namespace moe4::oracle {
 
 MatchedScales::MatchedScales(const FillBase& base, const Limits& limits)
     : groups_(base.root(kGroupStream)), target_(limits.target), min_exponent_(limits.min_exponent) {
-  const ScaleWindow window =
-      base.line.scales.value_or(ScaleWindow{0, static_cast<std::uint8_t>(limits.max_byte)});
-  window_lo_ = window.lo;
-  window_hi_ = std::min<int>(window.hi, 254);
+  const ScaleWindow window = base.line.scales.value_or(
+      ScaleWindow{static_cast<std::uint8_t>(limits.min_byte), static_cast<std::uint8_t>(limits.max_byte)});
+  window_lo_ = std::max<int>(window.lo, limits.min_byte);
+  window_hi_ = std::min<int>(window.hi, limits.last_byte);
   spread_ = std::min(limits.spread, window_hi_ - window_lo_);
   first_base_ = window_lo_;
   last_base_ = window_hi_ - spread_;
@@ -29,14 +31,20 @@ int MatchedScales::base(std::int64_t g) const {
 int MatchedScales::token_exponent(std::int64_t g) const { return std::max(target_ - base(g), min_exponent_); }
 
 MatchedScales exact_scales(const FillBase& base) {
-  // Byte 252 is the last whose weights all fit FP32, so that no intermediate of any profile overflows.
-  if (base.half_range) return {base, {112, 252, 7, -14, 8, true}};
-  return {base, {120, 252, 7, -126, 120, true}};
+  // Byte 252 is the last whose weights all fit FP32, so that no intermediate of any profile overflows; for
+  // INT4 exponent field 250 is.
+  const int first = base.int4 ? 1 : 0;
+  const int last = base.int4 ? kInt4LastField : 252;
+  const int asked = base.int4 ? kInt4LastField : 254;
+  if (base.half_range) return {base, {112, first, last, asked, 7, -14, 8, true}};
+  return {base, {120, first, last, asked, 7, -126, 120, true}};
 }
 
 MatchedScales bits_scales(const FillBase& base) {
-  if (base.half_range) return {base, {110, 254, 11, -13, 13, false}};
-  return {base, {123, 254, 11, -126, 123, false}};
+  const int last = base.int4 ? kInt4LastField : 254;
+  const int down = base.int4 ? 2 : 0;  // q is about four times as large as a code of E2M1
+  if (base.half_range) return {base, {110 - down, 0, last, last, 11, -13, 13, false}};
+  return {base, {123 - down, 0, last, last, 11, -126, 123, false}};
 }
 
 }  // namespace moe4::oracle

@@ -1,6 +1,7 @@
-// Scale bytes and token exponents that cancel (DATA-12): group g has a base byte b(g), its scale bytes lie
-// just above b(g) in every row, and its tokens carry 2^(target - b(g)). So one row meets scale bytes from all
-// of 0..254, and still every product is of the same size and every group is seen in the output.
+// Scale bytes and token exponents that cancel (DATA-12, DATA-34): group g has a base byte b(g), its scale
+// bytes lie just above b(g) in every row, and its tokens carry 2^(target - b(g)). So one row meets scale
+// bytes from all of 0..254, and still every product is of the same size and every group is seen in the
+// output.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,10 @@ namespace moe4::oracle {
 class MatchedScales {
  public:
   struct Limits {
-    int target;        // b(g) + exponent of the tokens of group g
-    int max_byte;      // without scales=, bytes are 0..max_byte
+    int target;    // b(g) + exponent of the tokens of group g
+    int min_byte;  // without scales=, bytes are min_byte..max_byte
+    int max_byte;
+    int last_byte;     // the highest that scales= can ask for
     int spread;        // bytes of group g are b(g) … b(g) + spread, less in a narrow window
     int min_exponent;  // least and greatest exponent of a token
     int max_exponent;

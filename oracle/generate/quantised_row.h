@@ -1,4 +1,5 @@
-// QAT-like weights (DATA-26): Gaussian weights, quantised group by group with the OCP floor rule.
+// QAT-like weights (DATA-26, DATA-39): Gaussian weights, quantised group by group, MXFP4 by the OCP floor
+// rule, INT4 by the largest magnitude over 7.
 #pragma once
 
 #include <array>
@@ -25,6 +26,10 @@ constexpr std::int32_t group_factor(Key key) {
 // The group's weights are values[l] · 2^exponent. Writes 32 codes and returns the scale byte.
 std::uint8_t quantise_group(const std::array<std::int32_t, kGroupSize>& values, int exponent,
                             std::span<std::uint8_t> codes);
+
+// DATA-39, the same for INT4: the scale is the BF16 of max/7, codes are 1..15. Returns the scale's encoding.
+std::uint16_t quantise_group_int4(const std::array<std::int32_t, kGroupSize>& values, int exponent,
+                                  std::span<std::uint8_t> codes);
 
 // DATA-26's row exponent: the weights of row (e, o) have a standard deviation of about 2^-6.
 int row_exponent(Key row_of_expert_and_output);

@@ -9,7 +9,7 @@ ExactValue RealLike::token(std::int64_t t, std::int64_t i) const {
 }
 
 void RealLike::row(std::int64_t e, std::int64_t o, std::span<std::uint8_t> codes,
-                   std::span<std::uint8_t> scales) const {
+                   std::span<std::uint16_t> scales) const {
   const Key code_key = base_.root(kCodeStream)(e)(o);
   const Key scale_key = base_.root(kScaleStream)(e)(o);
   const int exponent = row_exponent(base_.root(kRowStream)(e)(o));
@@ -23,7 +23,9 @@ void RealLike::row(std::int64_t e, std::int64_t o, std::span<std::uint8_t> codes
       const std::int64_t column = source_of(g, l).l;
       values[static_cast<std::size_t>(l)] = gaussian_bytes(key(column).word()) * factor;
     }
-    scales[n] = quantise_group(values, exponent, codes.subspan(n * kGroupSize, kGroupSize));
+    const std::span<std::uint8_t> group_codes = codes.subspan(n * kGroupSize, kGroupSize);
+    scales[n] = base_.int4 ? quantise_group_int4(values, exponent, group_codes)
+                           : std::uint16_t{quantise_group(values, exponent, group_codes)};
   }
 }
 

@@ -13,7 +13,7 @@ class RealLike : public FillData {
 
   ExactValue token(std::int64_t t, std::int64_t i) const override;
   void row(std::int64_t e, std::int64_t o, std::span<std::uint8_t> codes,
-           std::span<std::uint8_t> scales) const override;
+           std::span<std::uint16_t> scales) const override;
   void mixture(std::int64_t t, std::span<ExactValue> p) const override;
   ExactValue shared(std::int64_t t, std::int64_t o) const override;
 

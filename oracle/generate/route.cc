@@ -101,7 +101,10 @@ class Router {
 
   // DATA-10.
   bool absent(std::int64_t t, std::int64_t j) const {
-    return c_.policy.ids == Ids::kAbsent && root_(kAbsentSlot)(t)(j).bits(0, 3) == 0;
+    const Key key = root_(kAbsentSlot)(t)(j);
+    if (c_.policy.ids == Ids::kAbsent && key.bits(0, 3) == 0) return true;
+    if (c_.routing != Routing::kMinusOne) return false;
+    return key.bits(3, 2) == 0 || root_(kTokenDraw)(t).bits(0, 3) == 0;
   }
 
  private:
@@ -124,6 +127,15 @@ std::vector<std::int64_t> selected_experts(const Case& c) {
     for (std::int64_t j = 0; j < c.top_k; ++j) {
       if (router.absent(t, j)) row[j] = -1;
     }
+  }
+  return ids;
+}
+
+std::vector<std::int64_t> local_ids(const Case& c, std::vector<std::int64_t> ids) {
+  for (std::int64_t& id : ids) {
+    if (id < 0) continue;
+    id -= c.first_expert();
+    if (id < 0 || id >= c.local_experts()) id = -1;
   }
   return ids;
 }

@@ -17,6 +17,17 @@ constexpr std::array<std::array<int, 6>, 8> kPatterns = {{
     {8, 3, 1, 0, 0, 0},
 }};
 
+constexpr std::array<std::array<int, 6>, 8> kInt4Patterns = {{
+    {7, 5, 0, 0, 0, 0},
+    {8, 4, 0, 0, 0, 0},
+    {6, 6, 0, 0, 0, 0},
+    {6, 4, 2, 0, 0, 0},
+    {5, 4, 2, 1, 0, 0},
+    {3, 3, 2, 2, 1, 1},
+    {2, 2, 2, 2, 2, 2},
+    {7, 3, 1, 0, 0, 0},
+}};
+
 constexpr std::array<int, 16> kBlocks = {0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8};
 
 }  // namespace
@@ -26,13 +37,14 @@ std::int64_t dyadic_group(Key key) {
   return block == 0 ? 0 : (std::int64_t{1} << (block - 1)) + key.bits(4, block - 1);
 }
 
-RowAtoms row_atoms(Key key) {
+RowAtoms row_atoms(Key key, bool int4) {
   RowAtoms row;
-  const auto& pattern = kPatterns[static_cast<std::size_t>(key.bits(0, 3))];
+  const auto& pattern = (int4 ? kInt4Patterns : kPatterns)[static_cast<std::size_t>(key.bits(0, 3))];
   for (std::int64_t n = 0; n < 6 && pattern[static_cast<std::size_t>(n)] != 0; ++n) {
     const Key draw = key(-1)(n);
-    const Atom atom{dyadic_group(draw), draw.bits(16, 5), pattern[static_cast<std::size_t>(n)],
-                    draw.bits(24, 1) != 0};
+    const int units = pattern[static_cast<std::size_t>(n)];
+    const bool negative = draw.bits(24, 1) != 0 || (int4 && units == 8);
+    const Atom atom{dyadic_group(draw), draw.bits(16, 5), units, negative};
     const auto same_place = [&atom](const Atom& other) { return other.g == atom.g && other.l == atom.l; };
     if (std::any_of(row.all().begin(), row.all().end(), same_place)) continue;
     row.atoms[static_cast<std::size_t>(row.count++)] = atom;
@@ -45,7 +57,8 @@ std::uint8_t code_of(int halves, bool negative) {
   return static_cast<std::uint8_t>(kCodes[static_cast<std::size_t>(halves)] + (negative ? 8 : 0));
 }
 
-void zero_codes(Key key, std::span<std::uint8_t> codes) {
+void zero_codes(Key key, bool int4, std::span<std::uint8_t> codes) {
+  if (int4) return static_cast<void>(std::fill(codes.begin(), codes.end(), std::uint8_t{8}));
   for (std::size_t l = 0; l < codes.size(); ++l) {
     codes[l] = static_cast<std::uint8_t>(key.bits(static_cast<int>(l), 1) * 8);
   }

@@ -27,13 +27,19 @@ struct RowAtoms {
 std::int64_t dyadic_group(Key key);
 
 // The atoms of row (e, o) whose units sum to at most 12; no two at one place. key: root(kCodeStream)(e)(o).
-RowAtoms row_atoms(Key key);
+// int4: units up to 8, and 8 is negative, since q is -8..7 (DATA-35).
+RowAtoms row_atoms(Key key, bool int4);
 
 // The code whose magnitude is `halves` / 2, one of 0 1 2 3 4 6 8 12 (FMT-1).
 std::uint8_t code_of(int halves, bool negative);
 
-// Sets 32 codes to +0 or -0 (codes 0 and 8), drawn from key.
-void zero_codes(Key key, std::span<std::uint8_t> codes);
+// The code of an INT4 weight of `units`.
+constexpr std::uint8_t int4_code_of(int units, bool negative) {
+  return static_cast<std::uint8_t>(8 + (negative ? -units : units));
+}
+
+// Sets 32 codes to +0 or -0 (codes 0 and 8), drawn from key; int4: to code 8, the one zero.
+void zero_codes(Key key, bool int4, std::span<std::uint8_t> codes);
 
 // DATA-19: slot j of token t takes part: slots 0 and 1, and one of each 2^b … 2^(b+1)-1 for b = 1 … 4.
 bool active_slot(Key mixture_of_token, std::int64_t j);

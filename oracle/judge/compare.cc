@@ -10,7 +10,7 @@ constexpr std::size_t kWorst = 20;
 
 bool worse(const Mismatch& a, const Mismatch& b) {
   if (a.ulps != b.ulps) return a.ulps > b.ulps;
-  if (a.token != b.token) return a.token < b.token;
+  if (a.row != b.row) return a.row < b.row;
   return a.out < b.out;
 }
 
@@ -35,12 +35,13 @@ bool is_right(const Encodings& encodings, const OutputInterval& due, std::uint64
          encodings.at_most(got, due.hi, rules.strict_zero);
 }
 
-Comparison compare(const Tensor& output, const std::vector<OutputInterval>& due, const CompareRules& rules) {
+Comparison compare(const Tensor& output, const Due& due, const CompareRules& rules) {
   const Encodings encodings(output.dtype());
-  const std::int64_t out = output.dim(1);
+  const std::int64_t out = due.out;
   Comparison result;
   for (std::int64_t index = 0; index < output.elements(); ++index) {
-    const OutputInterval& y = due[static_cast<std::size_t>(index)];
+    if (!due.counts(index / out)) continue;  // VER-15
+    const OutputInterval& y = due.outputs[static_cast<std::size_t>(index)];
     if (!is_counted(y, rules)) continue;
     const std::uint64_t got = encodings.load(output, index);
     const bool finite = encodings.is_finite(got);

@@ -31,7 +31,18 @@ struct Comparison {
   std::vector<Mismatch> worst;      // at most 20
 };
 
-// Precondition: output has the shape and dtype that due was computed for.
-Comparison compare(const Tensor& output, const std::vector<OutputInterval>& due, const CompareRules& rules);
+// What is due of a case: intervals [rows,O], and which rows count.
+struct Due {
+  std::int64_t out = 0;
+  std::vector<OutputInterval> outputs;
+  std::vector<std::uint8_t> written;  // 1 where the row counts (VER-15); empty: all do
+
+  bool counts(std::int64_t row) const {
+    return written.empty() || written[static_cast<std::size_t>(row)] != 0;
+  }
+};
+
+// Precondition: output has the elements and the dtype that due was computed for.
+Comparison compare(const Tensor& output, const Due& due, const CompareRules& rules);
 
 }  // namespace moe4::oracle

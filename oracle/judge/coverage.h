@@ -7,8 +7,8 @@
 
 namespace moe4::oracle {
 
-// due: of every output, as judged. bits_due: VER-3 (else VER-4). Precondition: valid inputs.
-Coverage cover(const CaseData& data, const std::vector<OutputInterval>& due, bool bits_due,
-               const CompareRules& rules);
+// due: as judged. bits_due: VER-3 (else VER-4). Precondition: valid data. Nothing is covered by op=combine,
+// which has no weights.
+Coverage cover(const CaseData& data, const Due& due, bool bits_due, const CompareRules& rules);
 
 }  // namespace moe4::oracle

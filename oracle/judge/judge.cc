@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "oracle/case/norm.h"
+#include "oracle/case/output_rows.h"
 #include "oracle/generate/generate.h"
 #include "oracle/judge/clusters.h"
 #include "oracle/judge/compare.h"
 #include "oracle/judge/coverage.h"
+#include "oracle/judge/due.h"
 #include "oracle/judge/verdict.h"
+#include "oracle/judge/written.h"
+#include "oracle/subject/arithmetic_words.h"
 
 namespace moe4::oracle {
 namespace {
@@ -56,23 +61,6 @@ Arithmetic arithmetic_of(const Declaration& declaration) {
   return undeclared;
 }
 
-// VER-3: the norm's bits and nothing else.
-Result<std::vector<OutputInterval>> bits_due(const CaseData& data) {
-  const ExpertLinearInputs inputs = data.inputs();
-  Tensor norm(data.latent_tokens.dtype(), {data.latent_tokens.dim(0), data.packed_weights.dim(1)});
-  if (const Status error = mxfp4_expert_linear(inputs, norm.mutable_view(), data.policy)) return *error;
-  const Encodings encodings(norm.dtype());
-  std::vector<OutputInterval> due(static_cast<std::size_t>(norm.elements()));
-  for (std::int64_t k = 0; k < norm.elements(); ++k) {
-    OutputInterval& y = due[static_cast<std::size_t>(k)];
-    y.exact = encodings.load(norm, k);
-    y.lo = y.exact;
-    y.hi = y.exact;
-    if (encodings.is_nan(y.exact)) y.cls = OutputClass::kNan;
-  }
-  return due;
-}
-
 void fail(Verdict& verdict, std::string reason) {
   verdict.status = VerdictStatus::kFailed;
   verdict.reason += (verdict.reason.empty() ? "" : "; ") + std::move(reason);
@@ -80,15 +68,44 @@ void fail(Verdict& verdict, std::string reason) {
 
 // VER-7.
 void check_run(const SubjectRun& run, Verdict& verdict) {
-  verdict.unwritten = std::count(run.unwritten.begin(), run.unwritten.end(), true);
-  if (verdict.unwritten > 0)
-    fail(verdict, fmt::format("VER-7: {} outputs were not written", verdict.unwritten));
   if (!run.inputs_unchanged) fail(verdict, "VER-7: an input was changed");
   if (!run.findings.empty()) {
     const std::string more =
         run.findings.size() > 1 ? fmt::format(" and {} more", run.findings.size() - 1) : "";
     fail(verdict, fmt::format("VER-7: the device reports {}{}", run.findings.front().check, more));
   }
+}
+
+// VER-7, VER-15.
+void check_rows(const CaseData& data, const Due& due, const SubjectRun& run, Verdict& verdict) {
+  const WrittenCheck written = check_written(data, due, run);
+  verdict.unwritten = written.unwritten;
+  verdict.stray = written.stray;
+  if (written.malformed) fail(verdict, written.malformed->message());
+  if (written.unwritten > 0) {
+    fail(verdict, fmt::format("VER-7: {} outputs were not written", written.unwritten));
+  }
+  if (written.stray > 0) {
+    fail(verdict, fmt::format("VER-15: {} outputs were written in rows that no id names", written.stray));
+  }
+}
+
+// VER-2. The flat shape of grouped_masked is the same memory (RTE-10).
+bool shape_fits(const CaseData& data, const Tensor& output, Verdict& verdict) {
+  const OutputShape due = output_shape(data);
+  if (output.dtype() == due.dtype && (output.shape() == due.shape || output.shape() == due.flat)) return true;
+  verdict.rule = "VER-2: dtype and shape of the output";
+  fail(verdict, fmt::format("expected {} {}, got {} {}", name_of(due.dtype), moe4::to_string(due.shape),
+                            name_of(output.dtype()), moe4::to_string(output.shape())));
+  return false;
+}
+
+// VER-3: is this the arithmetic for which the proof gives the norm's bits?
+bool norm_is_due(const Arithmetic& arithmetic, int bits) {
+  if (bits == 0 || arithmetic.ftz || arithmetic.dequant != Int4Order::kNorm) return false;
+  const bool rounds_on_the_way =
+      arithmetic.profile != RoundingProfile::kOnce || arithmetic.order.slicing == Order::Slicing::kStreamK;
+  return bits == 8 || !rounds_on_the_way;
 }
 
 void mistrust(Verdict& verdict, std::string reason) {
@@ -108,32 +125,20 @@ Verdict judge(const CaseData& data, const Declaration& declaration, const Subjec
     return verdict;
   }
 
-  const Result<ExpertLinearDims> dims = validate_mxfp4_expert_linear(data.inputs(), data.policy);
-  if (!dims.ok()) {
+  if (const Status error = validate(data)) {
     verdict.rule = "VAL: the case itself";
-    mistrust(verdict, "the reference refuses the case: " + dims.error().message());
-    return verdict;
-  }
-
-  const Shape shape = {data.latent_tokens.dim(0), data.packed_weights.dim(1)};
-  const Dtype dtype = data.latent_tokens.dtype();
-  if (run.output.dtype() != dtype || run.output.shape() != shape) {
-    verdict.rule = "VER-2: dtype and shape of the output";
-    fail(verdict, fmt::format("expected {} {}, got {} {}", name_of(dtype), moe4::to_string(shape),
-                              name_of(run.output.dtype()), moe4::to_string(run.output.shape())));
-    check_run(run, verdict);
+    mistrust(verdict, "the reference refuses the case: " + error->message());
     return verdict;
   }
   check_run(run, verdict);
+  if (!shape_fits(data, run.output, verdict)) return verdict;
 
   const int bits = exact_bits(data);
-  const bool exact = bits != 0 && !declaration.arithmetic.ftz;
   const Arithmetic arithmetic = arithmetic_of(declaration);
+  const bool exact = norm_is_due(arithmetic, bits);
   const bool undeclared = declaration.profile.empty();
-  const bool unknown = !undeclared && declaration.profile != "once" && !(exact && bits == 8);
 
-  std::vector<OutputInterval> due;
-  if (exact) {  // VER-3
+  if (exact) {
     verdict.rule = fmt::format("VER-3: bits equal the norm's (exact{})", bits);
     verdict.proof = prove_exact(data, bits);
     if (!verdict.proof->proved) {
@@ -143,29 +148,21 @@ Verdict judge(const CaseData& data, const Declaration& declaration, const Subjec
                                    verdict.proof->largest_units, verdict.proof->limit_units);
       return verdict;
     }
-    Result<std::vector<OutputInterval>> norm = bits_due(data);
-    if (!norm.ok()) {
-      fail(verdict, "the reference refuses the case: " + norm.error().message());
-      return verdict;
-    }
-    due = std::move(*norm);
-  } else {  // VER-4
-    verdict.rule = fmt::format("VER-4: inside the proved interval (once, {}, products={}{})",
-                               to_string(arithmetic.order), arithmetic.product_rounded ? "rounded" : "fma",
-                               arithmetic.ftz ? ", ftz" : "");
-    Result<OutputBounds> bounds = expert_linear_bounds(linear_inputs(data.inputs()), data.policy, arithmetic);
-    if (!bounds.ok()) {
-      if (verdict.status == VerdictStatus::kFailed) return verdict;
-      mistrust(verdict, "no bound: " + bounds.error().message());
-      return verdict;
-    }
-    due = std::move(bounds->outputs);
+  } else {
+    verdict.rule = "VER-4: inside the proved interval (" + arithmetic_words(arithmetic) + ")";
   }
+  Result<Due> due = exact ? bits_due(data) : interval_due(data, arithmetic);
+  if (!due.ok()) {
+    if (verdict.status == VerdictStatus::kFailed) return verdict;
+    mistrust(verdict, "VER-8: no bound: " + due.error().message());
+    return verdict;
+  }
+  check_rows(data, *due, run, verdict);
 
   CompareRules rules;
   rules.strict_zero = data.policy.zero == ZeroCompare::kStrict || declaration.zero == ZeroCompare::kStrict;
   rules.skip_nonfinite = !declaration.nonfinite_ieee;
-  Comparison compared = compare(run.output, due, rules);
+  Comparison compared = compare(run.output, *due, rules);
   verdict.outputs = compared.outputs;
   verdict.mismatched = static_cast<std::int64_t>(compared.wrong.size());
   verdict.nan = compared.nan;
@@ -176,23 +173,15 @@ Verdict judge(const CaseData& data, const Declaration& declaration, const Subjec
     verdict.singleton_share =
         static_cast<double>(compared.singletons) / static_cast<double>(compared.outputs);
   }
-  verdict.coverage = cover(data, due, exact, rules);
+  verdict.coverage = cover(data, *due, exact, rules);
 
   // VER-13.
   if (verdict.mismatched > 0) {
     verdict.where = describe_clusters(data, compared.wrong);
-    if (unknown) {
-      if (verdict.status != VerdictStatus::kFailed) {
-        mistrust(verdict, fmt::format("VER-8: there is no bound for profile \"{}\"", declaration.profile));
-      }
-      return verdict;
-    }
     fail(verdict, fmt::format("{} of {} outputs are wrong", verdict.mismatched, verdict.outputs));
   }
   if (verdict.status == VerdictStatus::kFailed) return verdict;
-  if (unknown) {
-    mistrust(verdict, fmt::format("VER-8: there is no bound for profile \"{}\"", declaration.profile));
-  } else if (undeclared) {
+  if (undeclared) {
     mistrust(verdict,
              "VER-8: undeclared profile; declare profile and order (\"profile\": \"once\", \"order\": "
              "\"seq\", …)");

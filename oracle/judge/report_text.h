@@ -11,8 +11,8 @@ namespace moe4::oracle {
 // scale behind the first of them; what the device saw. Lines end with '\n'.
 std::string report_text(const CaseData& data, const Declaration& declaration, const Verdict& verdict);
 
-// The groups that weigh most in output [token, out], a line each: slot, expert, p, group, scale byte, codes
-// in the order of i.
-std::string operands_behind(const CaseData& data, std::int64_t token, std::int64_t out);
+// The groups that weigh most in output [output_row, out], a line each: slot, expert, p, group, scale, codes
+// in the order of i. combine: the rows of the slots.
+std::string operands_behind(const CaseData& data, std::int64_t output_row, std::int64_t out);
 
 }  // namespace moe4::oracle

@@ -26,18 +26,24 @@ enum class VerdictStatus {
 std::string_view name_of(VerdictStatus status);  // "PASSED", ...
 
 struct Mismatch {
-  std::int64_t token = 0, out = 0;
+  std::int64_t row = 0, out = 0;                   // of the output, seen as [rows, O]
   std::uint64_t expected_lo = 0, expected_hi = 0;  // encodings; equal where bits are due
   std::uint64_t got = 0;
   double ulps = 0;  // representable numbers from the nearer end; infinite for NaN (VER-12)
 };
 
-// Which (code, scale byte) pairs, shapes and routings could have changed a counted output (VER rules).
+// Which (code, scale byte) pairs could have changed a counted output (VER-10). INT4: the scale's exponent
+// field in place of the byte.
 struct Coverage {
-  std::bitset<16 * 256> pairs;  // code * 256 + scale byte
-  std::int64_t outputs = 0;     // counted outputs judged
+  using Pairs = std::bitset<16 * 256>;  // code * 256 + scale byte
+  Pairs pairs, int4_pairs;
+  std::int64_t outputs = 0;  // counted outputs judged
+  Pairs& of(WeightFormat format) { return format == WeightFormat::kMxfp4 ? pairs : int4_pairs; }
+  const Pairs& of(WeightFormat format) const { return format == WeightFormat::kMxfp4 ? pairs : int4_pairs; }
+  std::size_t count() const { return pairs.count() + int4_pairs.count(); }
   void merge(const Coverage& other) {
     pairs |= other.pairs;
+    int4_pairs |= other.int4_pairs;
     outputs += other.outputs;
   }
 };
@@ -46,7 +52,9 @@ struct Verdict {
   VerdictStatus status = VerdictStatus::kPassed;
   std::string rule;    // "VER-3: bits equal the norm's (exact8)"
   std::string reason;  // one line; empty when passed
-  std::int64_t outputs = 0, mismatched = 0, nan = 0, inf = 0, unwritten = 0;
+  std::int64_t outputs = 0, mismatched = 0, nan = 0, inf = 0;
+  std::int64_t unwritten = 0;      // counted outputs that were not written
+  std::int64_t stray = 0;          // outputs that were written in rows that may not be (VER-15)
   std::vector<Mismatch> worst;     // at most 20, worst first
   std::vector<std::string> where;  // where the wrong outputs lie, a line each (oracle/judge/clusters.h)
   double singleton_share = 0;      // share of outputs whose bits were due

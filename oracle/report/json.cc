@@ -31,9 +31,10 @@ Json verdict_object(const Verdict& verdict, Dtype output) {
                {"nan", verdict.nan},
                {"inf", verdict.inf},
                {"unwritten", verdict.unwritten},
+               {"stray", verdict.stray},
                {"singleton_share", verdict.singleton_share},
                {"max_ulp", verdict.max_ulp},
-               {"pairs", verdict.coverage.pairs.count()}};
+               {"pairs", verdict.coverage.count()}};
   if (verdict.proof) {
     json["proof"] = {{"proved", verdict.proof->proved},
                      {"largest_units", verdict.proof->largest_units},
@@ -41,7 +42,7 @@ Json verdict_object(const Verdict& verdict, Dtype output) {
   }
   if (!verdict.worst.empty()) json["worst"] = Json::array();
   for (const Mismatch& m : verdict.worst) {
-    json["worst"].push_back({{"token", m.token},
+    json["worst"].push_back({{"row", m.row},
                              {"out", m.out},
                              {"expected_lo", hex(m.expected_lo, output)},
                              {"expected_hi", hex(m.expected_hi, output)},
@@ -78,6 +79,7 @@ Json tally_object(const Tally& tally) {
             {"skipped", tally.skipped}}},
           {"coverage",
            {{"pairs", tally.coverage.pairs.count()},
+            {"int4_pairs", tally.coverage.int4_pairs.count()},
             {"outputs", tally.coverage.outputs},
             {"fills", fills},
             {"routings", routings},

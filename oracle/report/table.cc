@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <vector>
 
 #include "oracle/report/failure.h"
@@ -29,14 +30,23 @@ std::string cases_of(const Tally& tally) {
   return text;
 }
 
+// How many weight formats were judged.
+std::size_t formats_of(const Tally& tally) {
+  std::set<WeightFormat> formats;
+  for (const auto& [op, format] : tally.ops) {
+    if (op != Op::kCombine) formats.insert(format);
+  }
+  return std::max<std::size_t>(formats.size(), 1);
+}
+
 Row row_of(const Tally& tally) {
   std::string verdict(name_of(tally.status));
   if (tally.red > 0) verdict += fmt::format(" {}", tally.red);
   return {tally.subject,
           cases_of(tally),
           verdict,
-          fmt::format("{}/4096 {}f {}r {}t", tally.coverage.pairs.count(), tally.fills.size(),
-                      tally.routings.size(), tally.tails.size()),
+          fmt::format("{}/{} {}f {}r {}t", tally.coverage.count(), 4096 * formats_of(tally),
+                      tally.fills.size(), tally.routings.size(), tally.tails.size()),
           fmt::format("{} / {}", percent(tally.all.share()), percent(tally.real_bf16.share())),
           fmt::format("{:.3g}", tally.max_ulp),
           findings_of(tally),

@@ -81,6 +81,14 @@ std::vector<Case> simpler_cases(const Case& c) {
   }
   steps.word(&Case::fill, all_fills());
   steps.word(&Case::routing, all_routings());
+  steps.word(&Case::op, all_ops());
+  steps.value(&Case::weights, WeightFormat::kMxfp4);
+  steps.value(&Case::layout, {});
+  steps.value(&Case::ep, {});
+  steps.value(&Case::block_m, {});
+  steps.value(&Case::max_m, {});
+  steps.value(&Case::expected_m, {});
+  steps.value(&Case::capacity, {});
   steps.value(&Case::scales, {});
   steps.value(&Case::mixture, {});
   steps.value(&Case::shared, {});

@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "oracle/case/case.h"
-#include "reference/bound/bounds.h"
+#include "oracle/subject/arithmetic_words.h"
+#include "reference/profile/arithmetic.h"
 
 namespace moe4::oracle {
 
 struct Declaration {
   std::string name;
-  std::string op = "expert_linear";
-  std::string weights = "mxfp4";
+  std::vector<Op> ops = {Op::kExpertLinear};
+  std::vector<WeightFormat> weights = {WeightFormat::kMxfp4};
   // What it accepts. Generators draw only this; a case outside is UNSUPPORTED.
   // An empty shared_dtypes means: always the dtype of the tokens.
   std::vector<Dtype> dtypes, mixture_dtypes, shared_dtypes, ids_dtypes;
@@ -22,15 +23,21 @@ struct Declaration {
   std::int64_t out_multiple = 1, out_max = std::int64_t{1} << 40;
   std::int64_t tokens_max = std::int64_t{1} << 40, experts_max = std::int64_t{1} << 40,
                top_k_max = std::int64_t{1} << 40;
+  std::vector<std::string> layouts;                   // of weights; empty: that of case files (LAY-5, LAY-8)
+  std::vector<std::int64_t> block_m;                  // indexed, grouped_contiguous; empty: any
+  std::int64_t max_m_multiple = 1;                    // grouped_masked
+  std::int64_t capacity_max = std::int64_t{1} << 40;  // indexed, grouped_contiguous
   Policy policy;            // the corner policies it follows; `zero` of it is not used
   bool any_policy = false;  // it follows whatever policy a case names (the reference does)
   // What it computes.
-  std::string profile;    // "once"; empty: undeclared
-  Arithmetic arithmetic;  // order, products, ftz
+  std::string profile;  // as in arithmetic; empty: undeclared
+  Arithmetic arithmetic;
   ZeroCompare zero = ZeroCompare::kAny;
   bool nonfinite_ieee = true;  // "nonfinite": "ieee" or "unspecified"
   bool deterministic = true;
 
+  bool takes(Op op) const;
+  bool takes(WeightFormat format) const;
   // Nothing, or why this case is outside of what is accepted.
   std::optional<std::string> refuses(const Case& c) const;
 };

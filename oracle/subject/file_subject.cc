@@ -13,15 +13,17 @@ class FileSubject : public Subject {
 
   const Declaration& declaration() const override { return declaration_; }
 
-  SubjectRun run(const CaseData&) override {
+  SubjectRun run(const CaseData& data) override {
     SubjectRun result;
     Result<ResultFile> file = read_result(path_);
-    if (!file.ok()) {
+    Status error = file.ok() ? check_recorded_case(data, *file) : Status(file.error());
+    if (error) {
       result.outcome = SubjectRun::Outcome::kError;
-      result.reason = path_ + ": " + file.error().message();
+      result.reason = path_ + ": " + error->message();
       return result;
     }
     result.output = std::move(file->output);
+    if (file->written) result.written = std::move(*file->written);
     return result;
   }
 

@@ -22,6 +22,8 @@ struct SubjectRun {
   std::string reason;           // for everything but kRan
   Tensor output;                // dtype and shape as the subject gave it
   std::vector<bool> unwritten;  // per output element, where the subject can tell; else empty
+  // Per row, where the subject says which rows it wrote; else empty.
+  std::vector<std::uint8_t> written;
   bool inputs_unchanged = true;
   std::vector<DeviceFinding> findings;
   double seconds = 0;

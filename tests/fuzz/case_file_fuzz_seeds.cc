@@ -21,7 +21,12 @@ int main(int argc, char** argv) {
        {"tokens=2 experts=2 top_k=1 in=32 out=2", "tokens=1 in=64 fill=exact24 dtype=f32 scale_nan=formula",
         "tokens=1 experts=3 top_k=2 in=32 out=1 dtype=f64 mixture=f16 shared=bf16 ids_dtype=i64 fill=bits "
         "ids=absent",
-        "tokens=0", "top_k=0 experts=0", "out=0", "tokens=2 fill=nonfinite dtype=f16"}) {
+        "op=indexed weights=int4 tokens=2 experts=2 in=32 out=2 block_m=2 fill=bits",
+        "op=grouped_contiguous tokens=2 experts=2 in=32 out=2 block_m=2",
+        "op=grouped_masked weights=int4 in=32 out=1 max_m=2",
+        "op=combine tokens=2 experts=3 top_k=2 in=32 out=2 routing=minus_one dtype=f32",
+        "weights=int4 layout=compressed_tensors tokens=2 experts=2", "tokens=0", "top_k=0 experts=0", "out=0",
+        "tokens=2 fill=nonfinite dtype=f16"}) {
     const auto c = parse_case(line);
     if (!c) return refuse(c.error());
     auto data = generate(*c);

@@ -130,7 +130,8 @@ TEST_F(CliTest, PolicyOptionGoesOverTheFilesOwn) {
 }
 
 TEST_F(CliTest, ListsAreNotEmpty) {
-  for (const char* what : {"subjects", "cases", "policies", "fills", "routings", "profiles"}) {
+  for (const char* what : {"subjects", "cases", "ops", "weights", "layouts", "fills", "routings", "policies",
+                           "profiles", "orders", "accumulations", "dequants"}) {
     const Outcome outcome = moe4({"list", what});
     EXPECT_EQ(outcome.code, 0) << what;
     EXPECT_GT(outcome.out.size(), 10u) << what;

@@ -29,6 +29,15 @@ json full() {
   j["tokens_max"] = 100;
   j["experts_max"] = 32;
   j["top_k_max"] = 4;
+  j["op"] = {"indexed", "grouped_masked"};
+  j["weights"] = {"int4", "mxfp4"};
+  j["layouts"] = {"indexed_mma", "row_major"};
+  j["block_m"] = {16, 64};
+  j["max_m_multiple"] = 64;
+  j["capacity_max"] = 4096;
+  j["accumulation"] = "hopper";
+  j["weight"] = "bf16";
+  j["dequant"] = "fma";
   j["policy"] = "scale_nan=formula skip_zero_p=yes";
   j["profile"] = "once";
   j["order"] = "lanes(32,8)+shfl";
@@ -55,6 +64,9 @@ TEST(Declaration, DefaultsOfTheSmallest) {
   EXPECT_EQ(d->in_multiple, 32);
   EXPECT_EQ(d->in_max, std::int64_t{1} << 40);
   EXPECT_EQ(d->profile, "");
+  EXPECT_EQ(d->ops, std::vector{Op::kExpertLinear});
+  EXPECT_TRUE(d->layouts.empty());
+  EXPECT_TRUE(d->block_m.empty());
   EXPECT_EQ(d->arithmetic.order.kind, Order::Kind::kAny);
   EXPECT_FALSE(d->arithmetic.product_rounded);
   EXPECT_FALSE(d->arithmetic.ftz);

@@ -56,8 +56,8 @@ TEST(Refuses, EachLimit) {
   expect_refused(d, with(&Case::tokens, 5), "tokens");
   expect_refused(d, with(&Case::experts, 7), "experts");
   expect_refused(d, with(&Case::top_k, 3), "top_k");
-  expect_refused(d, with(&Case::weights, "int4"), "weights");
-  expect_refused(d, with(&Case::op, "indexed"), "op");
+  expect_refused(d, with(&Case::weights, WeightFormat::kInt4), "weights");
+  expect_refused(d, with(&Case::op, Op::kIndexed), "op");
 }
 
 TEST(Refuses, APolicyThatItDoesNotFollow) {

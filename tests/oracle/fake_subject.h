@@ -18,6 +18,10 @@ class FakeSubject : public Subject {
       : reference_(make_reference_subject()), edit_(std::move(edit)) {
     declaration_ = reference_->declaration();
     declaration_.name = std::move(name);
+    // What a test does to an output is written for [T,O]; others say so.
+    declaration_.ops = {Op::kExpertLinear};
+    declaration_.weights = {WeightFormat::kMxfp4};
+    declaration_.layouts.clear();
     declaration_.zero = ZeroCompare::kAny;
   }
 

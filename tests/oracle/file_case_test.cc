@@ -31,13 +31,6 @@ class CaseFile : public FileTest {
   CaseData data_ = data_of("tokens=3 experts=4 top_k=2 in=64 out=5 fill=exact8 seed=7 scale_nan=formula");
 };
 
-void expect_same(const Tensor& a, const Tensor& b) {
-  EXPECT_EQ(a.dtype(), b.dtype());
-  EXPECT_EQ(a.shape(), b.shape());
-  ASSERT_EQ(a.bytes(), b.bytes());
-  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0);
-}
-
 TEST_F(CaseFile, RoundTrip) {
   for (const char* line :
        {"tokens=3 experts=4 top_k=2 in=64 out=5 fill=exact8 seed=7 scale_nan=formula",
@@ -96,8 +89,13 @@ TEST_F(CaseFile, MetadataAndTensorsAreStrict) {
   const std::vector<Bend> bends = {
       {"FILE-14", R"("moe4.version":"1")", R"("moe4.version":"2")"},
       {"FILE-14", R"("moe4.version":"1")", R"("version":"1")"},
-      {"FILE-14", R"("moe4.op":"expert_linear")", R"("moe4.op":"indexed")"},
-      {"FILE-14", R"("moe4.weights":"mxfp4")", R"("moe4.weights":"int4")"},
+      {"FILE-14", R"("moe4.op":"expert_linear")", R"("moe4.op":"grouped")"},
+      {"FILE-14", R"("moe4.op":"expert_linear")", R"("moe4.op":"indexed")"},  // without moe4.top_k
+      {"FILE-16", R"("moe4.op":"expert_linear")", R"("moe4.op":"grouped_masked")"},
+      {"FILE-15", R"("moe4.op":"expert_linear")", R"("moe4.op":"expert_linear","moe4.top_k":"2")"},
+      {"FILE-14", R"("moe4.weights":"mxfp4")", R"("moe4.weights":"int8")"},
+      {"FILE-16", R"("moe4.weights":"mxfp4")", R"("moe4.weights":"int4")"},
+      {"FILE-14", R"("moe4.version":"1")", R"("moe4.version":"1","moe4.profile":"late_f8")"},
       {"FILE-15", R"("moe4.version":"1")", R"("moe4.version":"1","moe4.colour":"red")"},
       {"COR", R"("moe4.policy":"scale_nan=formula")", R"("moe4.policy":"scale_nan=maybe")"},
       {"FILE-16", R"("latent_tokens")", R"("tokens")"},
@@ -186,6 +184,24 @@ TEST_F(CaseFile, ResultRoundTripAndRefusals) {
   expect_same(back->output, result.output);
   EXPECT_EQ(back->produced_by, result.produced_by);
 
+  result.written = std::vector<std::uint8_t>{1, 0, 1};
+  result.line = data_.line;
+  result.policy = "scale_nan=formula";
+  ASSERT_FALSE(write_result(path("written"), result));
+  const Result<ResultFile> with = read_result(path("written"));
+  ASSERT_TRUE(with) << with.error().message();
+  EXPECT_EQ(with->written, result.written);
+  EXPECT_EQ(with->line, data_.line);
+  EXPECT_FALSE(check_recorded_case(data_, *with));
+  const CaseData other =
+      data_of("tokens=3 experts=4 top_k=2 in=64 out=5 fill=exact8 seed=8 scale_nan=formula");
+  ASSERT_TRUE(check_recorded_case(other, *with));
+  EXPECT_EQ(check_recorded_case(other, *with)->rule.find("FILE-19"), 0u);
+  CaseData policy = data_;
+  policy.policy = Policy{};
+  ASSERT_TRUE(check_recorded_case(policy, *with));
+  EXPECT_EQ(check_recorded_case(policy, *with)->field, "moe4.policy");
+
   const auto error = [](const std::string& header, const std::string& data) {
     Result<SafeTensors> file = parse_bytes(with_length(header, data));
     if (!file) return file.error().message();
@@ -200,6 +216,16 @@ TEST_F(CaseFile, ResultRoundTripAndRefusals) {
             std::string::npos);
   EXPECT_NE(error(R"({"out":{"dtype":"BF16","shape":[1,1],"data_offsets":[0,2]}})", "ab").find("FILE-18"),
             std::string::npos);
+  for (const char* written :
+       {R"("U8","shape":[2],"data_offsets":[2,4])", R"("U8","shape":[1,1],"data_offsets":[2,3])",
+        R"("U8","shape":[1],"data_offsets":[2,3])"}) {
+    // Of another length, of another rank, and neither 0 nor 1.
+    const std::string header =
+        std::string(R"({"output":{"dtype":"BF16","shape":[1,1],"data_offsets":[0,2]},"written":{"dtype":)") +
+        written + "}}";
+    const std::string bytes = std::string(written).find("[2,4]") != std::string::npos ? "abcd" : "abc";
+    EXPECT_NE(error(header, bytes).find("FILE-18"), std::string::npos) << header << error(header, bytes);
+  }
   EXPECT_NE(
       error(
           R"({"__metadata__":{"moe4.version":"2"},"output":{"dtype":"BF16","shape":[1,1],"data_offsets":[0,2]}})",

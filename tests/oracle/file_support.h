@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -53,6 +54,13 @@ inline std::string case_error(const std::string& bytes) {
   if (!file) return file.error().message();
   Result<CaseData> data = case_from(std::move(*file));
   return data ? "" : data.error().message();
+}
+
+inline void expect_same(const Tensor& a, const Tensor& b) {
+  EXPECT_EQ(a.dtype(), b.dtype());
+  EXPECT_EQ(a.shape(), b.shape());
+  ASSERT_EQ(a.bytes(), b.bytes());
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0);
 }
 
 }  // namespace moe4::oracle

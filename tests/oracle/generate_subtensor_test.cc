@@ -11,6 +11,14 @@ namespace {
 bool stable_in_width(const Case& c) { return c.fill != Fill::kOnehot; }
 bool stable_in_slots(const Case& c) { return c.fill != Fill::kOnehot && c.routing != Routing::kBoundary; }
 
+// The routings of expert_linear under its default policies.
+std::vector<Routing> slot_routings() {
+  std::vector<Routing> routings = all_routings();
+  std::erase(routings, Routing::kSentinel);
+  std::erase(routings, Routing::kMinusOne);
+  return routings;
+}
+
 void expect_inside(const CaseData& small, const CaseData& large) {
   const Case& c = *small.line;
   const Case& big = *large.line;
@@ -103,7 +111,7 @@ TEST_P(SubTensor, FewerTokensOutputsGroupsSlotsAndExperts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SubTensor,
-                         testing::Combine(testing::ValuesIn(all_fills()), testing::ValuesIn(all_routings()),
+                         testing::Combine(testing::ValuesIn(all_fills()), testing::ValuesIn(slot_routings()),
                                           testing::Values(Dtype::kBF16, Dtype::kF32)),
                          [](const auto& suite) {
                            return std::string(name_of(std::get<0>(suite.param))) + "_" +

@@ -133,7 +133,7 @@ TEST(JudgeFaults, WrongExpertForOnePair) {
   ids[2 * 5] = (ids[2 * 5] + 1) % 4;
   const Verdict verdict = judge_other(data, seen);
   EXPECT_EQ(status_of(verdict), "FAILED");
-  for (const Mismatch& m : verdict.worst) EXPECT_EQ(m.token, 5);
+  for (const Mismatch& m : verdict.worst) EXPECT_EQ(m.row, 5);
 }
 
 TEST(JudgeFaults, MixtureWeightRoundedToBf16) {

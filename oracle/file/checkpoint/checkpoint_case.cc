@@ -35,7 +35,12 @@ Status check_words(const Case& line) {
         "CKP-15: with weights from a checkpoint one of real positive onehot nonfinite; the others draw "
         "weights to suit"};
   }
-  const std::array<std::pair<const char*, bool>, 4> drawn = {{{"scales", line.scales.has_value()},
+  if (line.op == Op::kCombine) {
+    return Error{"op", std::string(name_of(line.op)),
+                 "CKP-15: it has no weights that could be a checkpoint's"};
+  }
+  const std::array<std::pair<const char*, bool>, 5> drawn = {{{"scales", line.scales.has_value()},
+                                                              {"ep", line.ep.has_value()},
                                                               {"keep_outputs", !line.keep_outputs.empty()},
                                                               {"keep_groups", !line.keep_groups.empty()},
                                                               {"keep_codes", !line.keep_codes.empty()}}};
@@ -81,7 +86,10 @@ Result<CaseData> checkpoint_case(Checkpoint& checkpoint, const Case& line) {
   if (!data) return data;
   // CKP-13: what no slot selects stays as generate leaves it.
   const std::vector<std::int64_t> used = used_experts(selected_experts(line));
-  if (Status status = checkpoint.read(used, data->packed_weights, data->scale_bytes)) return *status;
+  if (Status status = checkpoint.read(used, data->packed_weights, data->scale_tensor())) return *status;
+  if (data->layout != nullptr) {
+    if (Status status = pack_weights(*data->layout, *data)) return *status;
+  }
   data->checkpoint = checkpoint.choice();
   return data;
 }
