@@ -54,4 +54,32 @@ DeclaredArithmetic draw_arithmetic(Draw& draw) {
   return arithmetic;
 }
 
+DeclaredArithmetic allowed(DeclaredArithmetic a, const Layer& layer, const FloatFormat& tokens) {
+  using Accumulation = DeclaredArithmetic::Accumulation;
+  if (layer.weights == WeightFormat::kInt4) {
+    a.weight_bf16 = false;
+  } else {
+    a.dequant = Int4Order::kNorm;
+  }
+  if (a.accumulation == Accumulation::kTensorCore) {
+    if (!(tokens == kBf16 || tokens == kF16)) a.accumulation = Accumulation::kF32Sequential;
+    if (tokens == kBf16 && !generations()[a.generation].takes_bf16) a.generation = 4;
+    if (tokens == kF16) a.weight_bf16 = false;
+    if (a.dequant == Int4Order::kExactW) a.dequant = Int4Order::kAccumulatorScale;
+  }
+  if (a.accumulation == Accumulation::kTensorCore) a.products_rounded = false;
+  if (a.accumulation == Accumulation::kExact) a.products_rounded = a.ftz = false;
+  if (a.order.slices == SumOrder::Slices::kStreamK) {
+    if (!(tokens == kBf16)) a.order.slices = SumOrder::Slices::kSplit;
+    if (tokens == kBf16 && a.order.n > 3) a.order.n = 3;
+  }
+  return a;
+}
+
+DeclaredArithmetic allowed_for_combine(DeclaredArithmetic a) {
+  if (a.accumulation == DeclaredArithmetic::Accumulation::kExact) a.products_rounded = a.ftz = false;
+  if (a.profile == Profile::kEarly) a.profile = Profile::kHf;
+  return a;
+}
+
 }  // namespace differential

@@ -77,4 +77,60 @@ void poison_expert(Layer& layer, std::int64_t expert) {
   }
 }
 
+namespace {
+
+int code_of(const Layer& layer, std::size_t row, std::size_t i) {
+  return layer.weights == WeightFormat::kInt4
+             ? static_cast<int>(
+                   layer.packed_words[row * static_cast<std::size_t>(layer.row_words()) + i / 8] >>
+                       4 * (i % 8) &
+                   0xF)
+             : layer.packed_weights[row * static_cast<std::size_t>(layer.row_bytes()) + i / 2] >>
+                       4 * (i % 2) &
+                   0xF;
+}
+
+void set_code(Layer& layer, std::size_t row, std::size_t i, int code) {
+  if (layer.weights == WeightFormat::kInt4) {
+    std::uint32_t& word = layer.packed_words[row * static_cast<std::size_t>(layer.row_words()) + i / 8];
+    word = (word & ~(0xFu << 4 * (i % 8))) | static_cast<std::uint32_t>(code) << 4 * (i % 8);
+  } else {
+    std::uint8_t& byte = layer.packed_weights[row * static_cast<std::size_t>(layer.row_bytes()) + i / 2];
+    byte = static_cast<std::uint8_t>((byte & ~(0xF << 4 * (i % 2))) | code << 4 * (i % 2));
+  }
+}
+
+}  // namespace
+
+void plant_large_pair(Draw& draw, const slow_model::FloatFormat& format, std::vector<std::uint64_t>& tokens,
+                      Layer& layer) {
+  const auto in = static_cast<std::size_t>(layer.in());
+  const std::size_t a = draw.below(in);
+  const std::size_t b = (a + 1 + draw.below(in - 1)) % in;
+  const std::uint64_t times = draw.below(23) + 8;
+  for (std::size_t first = 0; first < tokens.size(); first += in) {
+    std::uint64_t largest = 0;
+    for (std::size_t i = first; i < first + in; ++i) {
+      const std::uint64_t magnitude = tokens[i] & ~format.sign_bit();
+      if (magnitude < format.infinity()) largest = std::max(largest, magnitude);
+    }
+    const std::uint64_t large = std::min(largest + (times << format.mantissa_bits), format.infinity() - 1);
+    tokens[first + a] = large;
+    tokens[first + b] = large | format.sign_bit();
+  }
+  const auto groups = static_cast<std::size_t>(layer.groups);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(layer.experts * layer.out); ++row) {
+    const bool int4 = layer.weights == WeightFormat::kInt4;
+    int code = code_of(layer, row, a);
+    if (code == 8 || (code == 0 && !int4)) code = 11;
+    set_code(layer, row, a, code);
+    set_code(layer, row, b, code);
+    if (int4) {
+      layer.scales[row * groups + b / 32] = layer.scales[row * groups + a / 32];
+    } else {
+      layer.scale_bytes[row * groups + b / 32] = layer.scale_bytes[row * groups + a / 32];
+    }
+  }
+}
+
 }  // namespace problems

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/support/problems/draw.h"
+#include "tests/support/slow_model/float_format.h"
 #include "tests/support/slow_model/layer.h"
 
 namespace problems {
@@ -15,6 +16,11 @@ void draw_scale_policies(Draw& draw, slow_model::Policy& policy);
 
 // Whatever may not be read: byte 255 or NaN for every scale of an expert, codes that are not zero.
 void poison_expert(slow_model::Layer& layer, std::int64_t expert);
+
+// Two tokens of every row that are 2^8 to 2^30 times the largest, of opposite signs and under equal weights:
+// the exact sum is that of the others, but a kernel's shows how it rounded on the way.
+void plant_large_pair(Draw& draw, const slow_model::FloatFormat& format, std::vector<std::uint64_t>& tokens,
+                      slow_model::Layer& layer);
 
 // Eight int4 codes a word: uniform, one code everywhere, mostly zeros, or the codes of both ends.
 std::vector<std::uint32_t> draw_words(Draw& draw, std::int64_t count);

@@ -183,7 +183,7 @@ RowsProblem draw_rows(Draw& draw, RowsOp op, WeightFormat weights) {
   problem.weights = weights;
   draw_scale_policies(draw, problem.policy);
   problem.experts = draw.between(draw.one_in(16) ? 0 : 1, 4);
-  problem.groups = draw.between(1, 2);
+  problem.groups = draw.between(1, 3);
   problem.out = draw.between(draw.one_in(16) ? 0 : 1, 3);
   const bool non_finite = draw.one_in(4);
   draw_weights(draw, problem, non_finite);
@@ -200,6 +200,7 @@ RowsProblem draw_rows(Draw& draw, RowsOp op, WeightFormat weights) {
   }
   const std::int64_t elements = problem.token_rows * problem.in();
   problem.latent_tokens = draw_floats(draw, kBf16, draw_float_mood(draw), elements);
+  if (draw.one_in(4)) plant_large_pair(draw, kBf16, problem.latent_tokens, problem);
   if (draw.one_in(6)) plant_row_ties(draw, problem);
   if (draw.one_in(6)) {  // pairs that cancel
     for (std::size_t i = 0; i + 1 < problem.latent_tokens.size(); i += 2) {

@@ -10,7 +10,7 @@
 
 namespace problems {
 
-// E 0..4 (0 seldom), I 32|64, O 0..3, up to 8 rows of tokens; scale policies; valid.
+// E 0..4 (0 seldom), I 32|64|96, O 0..3, up to 8 rows of tokens; scale policies; valid.
 slow_model::RowsProblem draw_rows(Draw& draw, slow_model::RowsOp op, slow_model::WeightFormat weights);
 
 // Smaller or plainer problems, the most drastic first.

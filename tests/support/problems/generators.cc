@@ -75,6 +75,7 @@ Problem draw_problem(Draw& draw, const Drawn& drawn) {
   problem.mixture_weights = draw_tensor(draw, problem.tokens * problem.top_k);
   problem.shared_output = draw_tensor(draw, problem.tokens * problem.out);
 
+  if (draw.one_in(4)) plant_large_pair(draw, problem.output_format(), problem.latent_tokens.bits, problem);
   if (draw.one_in(6)) cancel_dots(draw, problem);
   if (draw.one_in(6)) cancel_slots(draw, problem);
   if (draw.one_in(8)) plant_zero_p(draw, problem.mixture_weights);
@@ -98,8 +99,10 @@ auto generator(const DrawOne& draw_one) {
   using One = decltype(draw_one(std::declval<Draw&>()));
   return rc::Gen<One>([draw_one](const rc::Random& random, int) {
     Draw draw(random);
+    One problem = draw_one(draw);
+    problem.seed = draw.bits();
     return rc::shrinkable::shrinkRecur(
-        draw_one(draw), [](const One& problem) { return rc::seq::fromContainer(shrinks(problem)); });
+        problem, [](const One& larger) { return rc::seq::fromContainer(shrinks(larger)); });
   });
 }
 

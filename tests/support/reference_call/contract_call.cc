@@ -71,38 +71,6 @@ Rows call(const moe4::GroupedMaskedInputs& in, const moe4::Policy& policy) {
   return moe4::grouped_masked(in, policy);
 }
 
-struct CombineTensors {
-  moe4::Tensor rows;
-  moe4::Tensor mixture_weights;
-  moe4::Tensor selected_experts;
-  moe4::Tensor shared_output;
-  bool has_ids;
-
-  explicit CombineTensors(const slow_model::CombineProblem& problem)
-      : rows(tensor_of({slow_model::kBf16, problem.rows}, {problem.tokens * problem.top_k, problem.out})),
-        mixture_weights(tensor_of(problem.mixture_weights, {problem.tokens, problem.top_k})),
-        selected_experts(problem.wide_ids ? moe4::Dtype::kI64 : moe4::Dtype::kI32,
-                         {problem.tokens, problem.top_k}),
-        shared_output(tensor_of(problem.shared_output, {problem.tokens, problem.out})),
-        has_ids(problem.selected_experts.has_value()) {
-    if (!has_ids) return;
-    for (std::size_t n = 0; n < problem.selected_experts->size(); ++n) {
-      const std::int64_t id = (*problem.selected_experts)[n];
-      if (problem.wide_ids) {
-        selected_experts.as<std::int64_t>()[n] = id;
-      } else {
-        selected_experts.as<std::int32_t>()[n] = static_cast<std::int32_t>(id);
-      }
-    }
-  }
-
-  moe4::CombineInputs inputs() const {
-    moe4::CombineInputs result{rows.view(), mixture_weights.view(), {}, shared_output.view()};
-    if (has_ids) result.selected_experts = selected_experts.view();
-    return result;
-  }
-};
-
 }  // namespace
 
 RowsTensors::RowsTensors(const RowsProblem& problem)
@@ -129,6 +97,30 @@ moe4::GroupedContiguousInputs RowsTensors::grouped_contiguous() const {
 
 moe4::GroupedMaskedInputs RowsTensors::grouped_masked(const RowsProblem& problem) const {
   return {latent_tokens.view(), weights, sorted_ids.view(), problem.expected_m};
+}
+
+CombineTensors::CombineTensors(const slow_model::CombineProblem& problem)
+    : rows(tensor_of({slow_model::kBf16, problem.rows}, {problem.tokens * problem.top_k, problem.out})),
+      mixture_weights(tensor_of(problem.mixture_weights, {problem.tokens, problem.top_k})),
+      selected_experts(problem.wide_ids ? moe4::Dtype::kI64 : moe4::Dtype::kI32,
+                       {problem.tokens, problem.top_k}),
+      shared_output(tensor_of(problem.shared_output, {problem.tokens, problem.out})),
+      has_ids(problem.selected_experts.has_value()) {
+  if (!has_ids) return;
+  for (std::size_t n = 0; n < problem.selected_experts->size(); ++n) {
+    const std::int64_t id = (*problem.selected_experts)[n];
+    if (problem.wide_ids) {
+      selected_experts.as<std::int64_t>()[n] = id;
+    } else {
+      selected_experts.as<std::int32_t>()[n] = static_cast<std::int32_t>(id);
+    }
+  }
+}
+
+moe4::CombineInputs CombineTensors::inputs() const {
+  moe4::CombineInputs result{rows.view(), mixture_weights.view(), {}, shared_output.view()};
+  if (has_ids) result.selected_experts = selected_experts.view();
+  return result;
 }
 
 moe4::Result<slow_model::RowsOutcome> rows(const RowsProblem& problem, std::uint16_t before) {

@@ -31,6 +31,17 @@ struct RowsTensors {
   moe4::GroupedMaskedInputs grouped_masked(const slow_model::RowsProblem& problem) const;
 };
 
+struct CombineTensors {
+  moe4::Tensor rows;
+  moe4::Tensor mixture_weights;
+  moe4::Tensor selected_experts;
+  moe4::Tensor shared_output;
+  bool has_ids;
+
+  explicit CombineTensors(const slow_model::CombineProblem& problem);
+  moe4::CombineInputs inputs() const;
+};
+
 // Into memory in which every element is `before`.
 moe4::Result<slow_model::RowsOutcome> rows(const slow_model::RowsProblem& problem, std::uint16_t before);
 

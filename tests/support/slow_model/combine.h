@@ -22,6 +22,7 @@ struct CombineProblem {
   FloatTensor shared_output;                                  // [T, O]
   FloatFormat output_format = kBf16;
   Policy policy;
+  std::uint64_t seed = 0;  // as in layer.h
 };
 
 class Combine {

@@ -210,7 +210,10 @@ Ieee Declared::streamed(const std::vector<Ieee>& slices) const {
 }
 
 Ieee Declared::joined(const Dot& dot, const std::vector<Ieee>& slices) const {
-  if (arithmetic_.order.slices == SumOrder::Slices::kStreamK) return streamed(slices);
+  if (arithmetic_.order.slices == SumOrder::Slices::kStreamK) {
+    const Ieee d = streamed(slices);
+    return exact() ? Ieee{d.value, false} : d;  // PRO-21
+  }
   Ieee result = slices.front();
   for (std::size_t next = 1; next < slices.size(); ++next) {
     result = sum(accumulator_for(dot.format), result, slices[next]);

@@ -34,6 +34,7 @@ struct Layer {
   std::vector<std::uint32_t> packed_words;   // int4: [E, O, 4 G], the bits of the I32
   std::vector<std::uint16_t> scales;         // int4: [E, O, G], BF16
   Policy policy;
+  std::uint64_t seed = 0;  // of a property's own choices about a drawn problem; stays when it is shrunk
 
   std::int64_t in() const { return 32 * groups; }
   std::int64_t row_bytes() const { return 16 * groups; }
