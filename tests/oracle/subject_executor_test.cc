@@ -121,9 +121,9 @@ TEST(ExecutorSubject, EndlessLoopIsATimeout) {
 }
 
 TEST(ExecutorSubject, UnsupportedInstructionIsUnsupported) {
-  const Judged judged = judge_ptx("wgmma.fence.sync.aligned;\n" + std::string(kStoreOnes));
+  const Judged judged = judge_ptx("tcgen05.fence::before_thread_sync;\n" + std::string(kStoreOnes));
   EXPECT_EQ(judged.verdict.status, VerdictStatus::kUnsupported) << judged.run.reason;
-  EXPECT_NE(judged.run.reason.find("wgmma"), std::string::npos) << judged.run.reason;
+  EXPECT_NE(judged.run.reason.find("tcgen05"), std::string::npos) << judged.run.reason;
 }
 
 TEST(ExecutorSubject, TextThatIsNoPtxIsAnError) {
