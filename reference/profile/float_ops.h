@@ -60,7 +60,8 @@ class FloatOps {
 
   // A(v).
   F of(const ExactValue& v) const { return flush(nearest<F>(v)); }
-  F dot_of(const ExactValue& v) const { return of(v); }
+  // A stored number read back: operations flush their operands, storing and reading flush nothing (PRO-1).
+  F dot_of(const ExactValue& v) const { return nearest<F>(v); }
   F of_dot(F d) const { return d; }
   F zero() const { return 0; }
 

@@ -17,8 +17,7 @@ constexpr int kCombineProblems = 4000;
 template <class Allow>
 DeclaredArithmetic arithmetic_for(std::uint64_t seed, const Allow& allow) {
   Draw draw(seed);
-  DeclaredArithmetic drawn = draw_arithmetic(draw);
-  if (drawn.order.slices == SumOrder::Slices::kStreamK) drawn.ftz = false;
+  const DeclaredArithmetic drawn = draw_arithmetic(draw);
   return draw.one_in(8) ? drawn : allow(drawn);
 }
 
