@@ -53,6 +53,7 @@ struct LaunchSettings {
   bool checks = true;
   int host_threads = 0;
   std::uint64_t instruction_budget = 0;
+  const ptx::TensorCore* tensor_core = nullptr;  // executor: arithmetic of the chip that is modelled
 };
 
 class Device {

@@ -41,6 +41,7 @@ class ExecutorDevice : public Device {
     options.poison = settings.poison;
     options.host_threads = settings.host_threads;
     options.instruction_budget = settings.instruction_budget;
+    options.tensor_core = settings.tensor_core;
     ptx::LaunchReport report = ptx::launch_checked(*module, memory_, *ready, options);
     if (report.error) outcome.error = to_string(*report.error);
     outcome.counters = report.counters;

@@ -27,6 +27,7 @@ struct TensorCore {
   // May be called from several host threads at once.
   void (*multiply_add)(const void* context, const TensorTile& tile) = nullptr;
   const void* context = nullptr;
+  bool f16 = true, bf16 = true;  // what the chip multiplies; entries that want the other are refused
 };
 
 }  // namespace moe4::ptx

@@ -41,6 +41,8 @@ void decode_mma(Decoder& decoder, const Statement& s, Modifiers& m) {
   decoder.emit(&run_mma, {}, {}, {}, {}, encode(shape));
   decoder.function().code.back().aux = decoder.set_list(writes, reads);
   decoder.function().info.needs_tensor_core = true;
+  (shape.type == TensorType::kF16 ? decoder.function().multiplies_f16 : decoder.function().multiplies_bf16) =
+      true;
 }
 
 // The shape, and the address and the registers as the two operands.

@@ -72,6 +72,8 @@ void decode_mma_async(Decoder& decoder, const Statement& s, Modifiers& m) {
   decoder.emit(&run_wgmma, {}, a_descriptor, b_descriptor, scale, encode(form));
   decoder.set_list(writes, reads);
   decoder.function().info.needs_tensor_core = true;
+  (form.type == TensorType::kF16 ? decoder.function().multiplies_f16 : decoder.function().multiplies_bf16) =
+      true;
 }
 
 void decode_wgmma(Decoder& decoder, const Statement& s, Modifiers& m) {

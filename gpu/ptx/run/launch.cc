@@ -170,6 +170,12 @@ std::optional<Error> prepare(const Module& module, Memory& memory, const Launch&
       (options.tensor_core == nullptr || options.tensor_core->multiply_add == nullptr)) {
     return refuse("it multiplies matrices, and no tensor-core arithmetic was given (Options::tensor_core)");
   }
+  if (const TensorCore* core = options.tensor_core; function->info.needs_tensor_core) {
+    if ((function->multiplies_bf16 && !core->bf16) || (function->multiplies_f16 && !core->f16)) {
+      return refuse("it multiplies " + std::string(core->bf16 ? "F16" : "BF16") + ", which " + core->chip +
+                    " does not");
+    }
+  }
   const Dim3 grid = launch.grid, block = launch.block;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
     return refuse("grid " + to_string(grid) + " is outside 1 … 2147483647, 65535, 65535");
