@@ -16,6 +16,15 @@
 
 namespace moe4::gpu {
 
+// Who computes; enters recordings of what a device answered. Empty where it does not apply.
+struct DeviceIdentity {
+  std::string device;   // "executor" or "cuda"
+  std::string version;  // of the code that drives it: this project's
+  std::string chip;     // "NVIDIA H200"
+  std::string driver;
+  std::string toolkit;
+};
+
 struct BufferId {
   std::uint32_t index = 0;
 };
@@ -60,6 +69,7 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;  // "executor", "cuda:0 NVIDIA H200"
+  virtual DeviceIdentity identity() const = 0;
 
   // Buffers live until reset(). Inputs are borrowed where the device can, else copied.
   virtual BufferId add_input(std::string name, std::span<const std::byte> host) = 0;

@@ -14,6 +14,8 @@ class ExecutorDevice : public Device {
  public:
   std::string_view name() const override { return "executor"; }
 
+  DeviceIdentity identity() const override { return {"executor", MOE4_VERSION, "", "", ""}; }
+
   BufferId add_input(std::string name, std::span<const std::byte> host) override {
     return add(memory_.add_input(std::move(name), host));
   }

@@ -25,6 +25,7 @@ void add_gate(CLI::App& app, ExitCode& code);
 void add_fuzz(CLI::App& app, ExitCode& code);
 void add_shrink(CLI::App& app, ExitCode& code);
 void add_fixtures(CLI::App& app, ExitCode& code);
+void add_hardware_fixtures(CLI::App& fixtures, ExitCode& code);  // below `fixtures`
 void add_layout(CLI::App& app, ExitCode& code);
 void add_ptx(CLI::App& app, ExitCode& code);
 

@@ -57,6 +57,7 @@ void add_fixtures(CLI::App& app, ExitCode& code) {
       "verify", "Checksums, every result recomputed, every byte as this build writes it");
   verify_command->add_option("FOLDER", *folder, "The set; default fixtures/golden");
   verify_command->callback([folder, &code] { code = verify(*folder); });
+  add_hardware_fixtures(*command, code);
 }
 
 }  // namespace moe4::oracle::cli
