@@ -122,7 +122,7 @@ std::vector<float> expected_output(const LinearCase& c, std::string_view dtype) 
 }
 
 LinearRun run_linear(const Variant& variant, const LinearCase& c, Device& device,
-                     const std::function<void(KernelLaunch&)>& edit) {
+                     const std::function<void(KernelLaunch&)>& edit, const LaunchSettings& settings) {
   const std::vector<std::byte> tokens = encode(c.tokens, variant.dtype);
   const std::vector<std::byte> shared = encode(c.shared, variant.dtype);
   std::vector<std::byte> output(shared.size());
@@ -142,7 +142,7 @@ LinearRun run_linear(const Variant& variant, const LinearCase& c, Device& device
   run.planned = launch.has_value();
   if (run.planned) {
     if (edit) edit(*launch);
-    run.outcome = device.launch(*launch, {});
+    run.outcome = device.launch(*launch, settings);
     device.read(buffers.output, output);
     const std::vector<bool> bytes = device.written(buffers.output);
     const std::size_t size = variant.dtype == "bf16" ? 2 : 4;

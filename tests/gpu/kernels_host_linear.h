@@ -43,7 +43,8 @@ struct LinearRun {
 
 // edit may change the launch (a wrong grid, other PTX) before it runs.
 LinearRun run_linear(const Variant& variant, const LinearCase& c, Device& device,
-                     const std::function<void(KernelLaunch&)>& edit = {});
+                     const std::function<void(KernelLaunch&)>& edit = {},
+                     const LaunchSettings& settings = {});
 
 // Bits equal, or both NaN, or both zero.
 bool same_value(float a, float b);

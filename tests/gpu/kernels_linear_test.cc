@@ -193,6 +193,20 @@ TEST_P(KernelsLinear, WrongDecodeIsSeen) {
   }
 }
 
+// What a seed permutes changes no bit: the smallest case with more than one warp's worth of anything.
+TEST_P(KernelsLinear, RightUnderTwoHundredSeeds) {
+  const LinearCase c = test::exact_case({2, 2, 64, 3, 2}, 15);
+  const std::vector<float> want = test::expected_output(c, GetParam().dtype);
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    LaunchSettings settings;
+    settings.schedule = seed;
+    settings.host_threads = 1;
+    const LinearRun run = test::run_linear(GetParam(), c, *device_, {}, settings);
+    ASSERT_EQ(describe(run.outcome), "") << seed;
+    ASSERT_EQ(first_difference(want, run.output), "") << seed;
+  }
+}
+
 class KernelsTile : public KernelsLinear {};
 
 // Both barriers of the tile kernels hold something apart: without either, shared memory is raced for.
