@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "gpu/launch/arguments.h"
 #include "oracle/fixtures/case_builder.h"
 #include "oracle/generate/generate.h"
 #include "oracle/judge/verdict.h"
@@ -28,20 +29,14 @@ std::string ptx_with(const std::string& body) {
          body + "\nret;\n}\n";
 }
 
-std::optional<gpu::KernelLaunch> plan(const gpu::Variant& variant, const gpu::ExpertLinearShape& shape,
-                                      const gpu::ExpertLinearBuffers& b) {
+std::optional<gpu::KernelLaunch> plan(const gpu::Variant& variant, const gpu::LaunchShape& shape,
+                                      const gpu::TensorBuffers& buffers) {
   gpu::KernelLaunch launch;
   launch.ptx = variant.ptx;
   launch.module_name = variant.file;
   launch.entry = "planted";
   launch.block = {2, 1, 1};
-  for (const gpu::BufferId id : {b.latent_tokens, b.packed_weights, b.scale_bytes, b.selected_experts,
-                                 b.mixture_weights, b.shared_output, b.output}) {
-    launch.arguments.push_back({gpu::Argument::Kind::kBuffer, id, 0});
-  }
-  for (const std::int64_t size : {shape.tokens, shape.experts, shape.in, shape.out, shape.top_k}) {
-    launch.arguments.push_back({gpu::Argument::Kind::kU64, {}, static_cast<std::uint64_t>(size)});
-  }
+  launch.arguments = gpu::arguments_of(variant, shape, buffers);
   return launch;
 }
 
@@ -190,6 +185,8 @@ TEST(ExecutorSubject, EveryRegisteredVariantRunsAndPasses) {
     Result<std::unique_ptr<Subject>> subject = make_executor_subject(variant.name);
     ASSERT_TRUE(subject.ok()) << subject.error().message();
     Case line;
+    line.op = (*subject)->declaration().ops[0];
+    line.weights = (*subject)->declaration().weights[0];
     line.tokens = 5, line.experts = 3, line.top_k = 2, line.in = 96, line.out = 33;
     line.dtype = (*subject)->declaration().dtypes[0];
     Result<CaseData> data = generate(line);
