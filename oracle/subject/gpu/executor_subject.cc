@@ -5,6 +5,7 @@
 #include "oracle/case/nearest.h"
 #include "oracle/case/norm.h"
 #include "oracle/case/output_rows.h"
+#include "oracle/subject/gpu/executor_tensor_core.h"
 
 namespace moe4::oracle {
 namespace {
@@ -122,6 +123,7 @@ class ExecutorSubject : public Subject {
     settings.schedule = data.line ? data.line->schedule : std::nullopt;
     settings.host_threads = settings_.host_threads;
     settings.instruction_budget = settings_.instruction_budget;
+    settings.tensor_core = executor_tensor_core(settings_.hardware);
     const gpu::LaunchOutcome outcome = device_->launch(*placed.launch, settings);
 
     result.thread_instructions = outcome.counters.thread_instructions;
@@ -130,7 +132,8 @@ class ExecutorSubject : public Subject {
         result.outcome = SubjectRun::Outcome::kTimeout;
         result.reason = ptx::to_string(finding);
       }
-      result.findings.push_back({std::string(ptx::name_of(finding.check)), ptx::to_string(finding)});
+      result.findings.push_back(
+          {std::string(ptx::name_of(finding.check)), ptx::to_string(finding), finding.formal});
     }
     if (outcome.error) {
       result.outcome = outcome.unsupported ? SubjectRun::Outcome::kUnsupported : SubjectRun::Outcome::kError;
@@ -188,6 +191,9 @@ std::vector<std::string> executor_subject_names() {
 Result<std::unique_ptr<Subject>> make_executor_subject(const gpu::Variant& variant,
                                                        std::unique_ptr<gpu::Device> device,
                                                        const ExecutorSettings& settings) {
+  if (executor_tensor_core(settings.hardware) == nullptr) {
+    return Error{"hardware", settings.hardware, "no generation of tensor cores has this name"};
+  }
   Result<Declaration> declaration = parse_declaration(variant.declaration);
   if (!declaration.ok()) {
     const Error& error = declaration.error();
