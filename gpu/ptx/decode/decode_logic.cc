@@ -99,14 +99,16 @@ void decode_bfi(Decoder& decoder, const Statement& s, Modifiers& m) {
 void decode_lop3(Decoder& decoder, const Statement& s, Modifiers& m) {
   const std::string_view combine = m.take_one_of({"or", "and"});
   if (!decoder.expect_operands(combine.empty() ? 5 : 6)) return;
-  if (m.take_type() != Type::kB32 || s.operands[4].kind != OperandKind::kInteger) {
+  const Operand& table = s.operands[4];
+  if (m.take_type() != Type::kB32 || table.kind != OperandKind::kInteger || table.value < 0 ||
+      table.value > 0xff) {
     return decoder.unsupported("unsupported form of the instruction");
   }
   Ref sources[3];
   for (std::size_t i = 0; i < 3; ++i) sources[i] = decoder.source(s.operands[i + 1], Type::kB32);
   const Ref d = decoder.destination(s.operands[0], Type::kB32);
   decoder.emit(decoder.alu().integer(IntOp::kLop3, Type::kB32), d, sources[0], sources[1], sources[2],
-               static_cast<std::uint64_t>(s.operands[4].value) & 0xff);
+               static_cast<std::uint64_t>(table.value));
   if (combine.empty()) return;
   const Ref p = decoder.paired_destination(s.operands[0]);
   if (!p.given()) return;

@@ -46,6 +46,11 @@ TEST(ParserErrors, NameTheLine) {
   }
 }
 
+TEST(ParserErrors, TableOfLop3HasEightBits) {
+  const std::string text = kernel("", "lop3.b32 %r1, %r2, %r3, %r4, 256;  // HERE\nret;");
+  EXPECT_EQ(refused_line(text), line_of(text, "HERE"));
+}
+
 TEST(ParserErrors, TextThatIsNoModule) {
   for (const std::string& text :
        {std::string(), std::string("hello"), std::string("{"), std::string("\0\0\0", 3),
