@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gpu/ptx/ptx.h"
+#include "gpu/ptx/tensor_map.h"
 
 namespace moe4::gpu {
 
@@ -29,12 +30,13 @@ struct BufferId {
   std::uint32_t index = 0;
 };
 
-// A kernel argument: a buffer's address, or a scalar of 4 or 8 bytes.
+// A kernel argument: a buffer's address, a scalar of 1 to 8 bytes, or a tensor map by value (128 bytes).
 struct Argument {
-  enum class Kind { kBuffer, kU32, kU64, kF32 };
+  enum class Kind { kBuffer, kU8, kU16, kU32, kU64, kF32, kTensorMap };
   Kind kind = Kind::kU32;
   BufferId buffer;
   std::uint64_t bits = 0;
+  ptx::TensorMap map = {};  // kTensorMap, of `buffer`: the device puts in the address
 };
 
 struct KernelLaunch {
@@ -74,6 +76,7 @@ class Device {
   // Buffers live until reset(). Inputs are borrowed where the device can, else copied.
   virtual BufferId add_input(std::string name, std::span<const std::byte> host) = 0;
   virtual BufferId add_output(std::string name, std::uint64_t bytes) = 0;
+  virtual BufferId add_zeroed(std::string name, std::uint64_t bytes) = 0;  // as add_output, holding zeros
   virtual void reset() = 0;
 
   virtual LaunchOutcome launch(const KernelLaunch& launch, const LaunchSettings& settings) = 0;

@@ -24,6 +24,10 @@ class ExecutorDevice : public Device {
     return add(memory_.add_output(std::move(name), bytes));
   }
 
+  BufferId add_zeroed(std::string name, std::uint64_t bytes) override {
+    return add(memory_.add_zeroed(std::move(name), bytes));
+  }
+
   void reset() override {
     memory_ = {};
     addresses_.clear();

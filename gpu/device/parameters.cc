@@ -10,9 +10,15 @@ std::uint32_t size_of(const Argument& argument) {
     case Argument::Kind::kBuffer:
     case Argument::Kind::kU64:
       return 8;
+    case Argument::Kind::kU8:
+      return 1;
+    case Argument::Kind::kU16:
+      return 2;
     case Argument::Kind::kU32:
     case Argument::Kind::kF32:
       return 4;
+    case Argument::Kind::kTensorMap:
+      return ptx::kTensorMapBytes;
   }
   return 0;
 }
@@ -37,6 +43,13 @@ std::optional<std::vector<std::byte>> parameter_block(const ptx::EntryInfo& entr
       *error = entry.name + ": parameter " + std::to_string(n) + " (" + parameter.name + ") has " +
                std::to_string(parameter.size) + " bytes, the launch gives " + std::to_string(size);
       return std::nullopt;
+    }
+    if (argument.kind == Argument::Kind::kTensorMap) {
+      ptx::TensorMap map = argument.map;
+      map.address = address(argument.buffer);
+      const ptx::TensorMapBytes bytes = encode(map);
+      std::memcpy(block.data() + parameter.offset, bytes.data(), bytes.size());
+      continue;
     }
     const std::uint64_t bits =
         argument.kind == Argument::Kind::kBuffer ? address(argument.buffer) : argument.bits;

@@ -21,12 +21,11 @@ struct Options {
   std::uint64_t seed = 1;
   std::int64_t cases = 0;
   std::string regressions;
-  std::vector<std::string> subjects;
+  SubjectOptions subjects;
 };
 
 ExitCode fuzz(const Options& options) {
-  Result<std::vector<std::unique_ptr<Subject>>> subjects =
-      open_subjects(options.subjects.empty() ? kernel_names() : options.subjects);
+  Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(options.subjects);
   if (!subjects.ok()) return refuse(subjects.error());
   if (!options.regressions.empty()) {
     if (Status status = can_be_replaced(options.regressions)) return refuse(*status);
@@ -73,8 +72,7 @@ void add_fuzz(CLI::App& app, ExitCode& code) {
   command->add_option("--seed", options->seed, "Which sequence of cases; default 1")->check(seed());
   command->add_option("--cases", options->cases, "Stop after so many cases; default: only the time counts")
       ->check(CLI::PositiveNumber);
-  command->add_option("--subject", options->subjects, "A subject by name; repeatable; default: every kernel")
-      ->take_all();
+  add_subject_options(*command, options->subjects);
   command->add_option("--regressions", options->regressions,
                       "Append the minimal line of each failure to this list");
   command->footer(

@@ -24,7 +24,8 @@ struct Options {
   std::string tier = "smoke", shard;
   double time = 0;
   std::uint64_t seed = 0;
-  std::vector<std::string> subjects, reports;
+  SubjectOptions subjects;
+  std::vector<std::string> reports;
 };
 
 Result<Shard> parse_shard(const std::string& text) {
@@ -80,8 +81,7 @@ ExitCode gate(const Options& options) {
     return refuse(
         Error{"shard", options.shard, "n is at most the number of cases, " + std::to_string(cases->size())});
   }
-  Result<std::vector<std::unique_ptr<Subject>>> subjects =
-      open_subjects(options.subjects.empty() ? kernel_names() : options.subjects);
+  Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(options.subjects);
   if (!subjects.ok()) return refuse(subjects.error());
 
   Progress progress;
@@ -123,10 +123,7 @@ void add_gate(CLI::App& app, ExitCode& code) {
   command->add_option("--seed", options->seed, "Added to the seed of every case: other data, same shapes")
       ->check(seed());
   command->add_option("--shard", options->shard, "i/n: every n-th case, starting with the i-th");
-  command
-      ->add_option("--subject", options->subjects,
-                   "A subject by name (moe4 list subjects); repeatable; default: every kernel")
-      ->take_all();
+  add_subject_options(*command, options->subjects);
   command->add_option("--report", options->reports, "junit=FILE, json=FILE or md=FILE; repeatable")
       ->take_all();
   command->footer(

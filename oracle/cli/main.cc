@@ -76,7 +76,7 @@ ExitCode run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   ExitCode code = ExitCode::kPassed;
   for (auto* add : {add_gate, add_run, add_check, add_reference, add_gen, add_fuzz, add_shrink, add_fixtures,
-                    add_list, add_layout, add_ptx}) {
+                    add_list, add_layout, add_ptx, add_selftest}) {
     add(app, code);
   }
   try {

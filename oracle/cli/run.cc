@@ -5,7 +5,7 @@
 #include "oracle/cli/case_lines.h"
 #include "oracle/cli/command.h"
 #include "oracle/cli/progress.h"
-#include "oracle/cli/subjects.h"
+#include "oracle/cli/run.h"
 #include "oracle/gate/gate.h"
 #include "oracle/generate/generate.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   std::string lines;
-  std::vector<std::string> subjects;
+  SubjectOptions subjects;
 };
 
 void print_result(const CaseResult& result) {
@@ -38,11 +38,12 @@ void print_result(const CaseResult& result) {
   }
 }
 
-ExitCode run(const Options& options) {
-  Result<std::vector<Case>> cases = read_case_lines(options.lines);
+}  // namespace
+
+ExitCode run_cases(const std::string& lines, const SubjectOptions& options) {
+  Result<std::vector<Case>> cases = read_case_lines(lines);
   if (!cases.ok()) return refuse(cases.error());
-  Result<std::vector<std::unique_ptr<Subject>>> subjects =
-      open_subjects(options.subjects.empty() ? kernel_names() : options.subjects);
+  Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(options);
   if (!subjects.ok()) return refuse(subjects.error());
 
   Progress progress;
@@ -68,17 +69,12 @@ ExitCode run(const Options& options) {
   return code;
 }
 
-}  // namespace
-
 void add_run(CLI::App& app, ExitCode& code) {
   CLI::App* command = app.add_subcommand("run", "Run and judge one case line, or a list of them");
   auto options = std::make_shared<Options>();
   command->add_option("CASE", options->lines, "A case line, quoted, or @FILE with one line a case")
       ->required();
-  command
-      ->add_option("--subject", options->subjects,
-                   "A subject by name (moe4 list subjects); repeatable; default: every kernel")
-      ->take_all();
+  add_subject_options(*command, options->subjects);
   command->footer(
       "This is the replay command that failures print.\n"
       "Examples:\n"
@@ -87,7 +83,7 @@ void add_run(CLI::App& app, ExitCode& code) {
       "seed=0x2a'\n"
       "  moe4 run @cases.txt --subject mxfp4_linear_warp_bf16\n"
       "No floors are judged here; the gate does that.");
-  command->callback([options, &code] { code = run(*options); });
+  command->callback([options, &code] { code = run_cases(options->lines, options->subjects); });
 }
 
 }  // namespace moe4::oracle::cli

@@ -13,15 +13,19 @@ namespace moe4::oracle::cli {
 namespace {
 
 struct Options {
-  std::string line, subject;
+  std::string line;
+  SubjectOptions subjects;
   double time = 60;
 };
 
 ExitCode shrink(const Options& options) {
   Result<Case> line = parse_case(options.line);
   if (!line.ok()) return refuse(line.error());
-  Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects({options.subject});
+  Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(options.subjects);
   if (!subjects.ok()) return refuse(subjects.error());
+  if (options.subjects.empty() || subjects->size() != 1) {
+    return refuse("shrink takes exactly one subject: --subject NAME, or --ptx FILE --declare FILE");
+  }
   Subject& subject = *subjects->front();
 
   CaseResult result = evaluate(subject, *line);
@@ -43,8 +47,7 @@ void add_shrink(CLI::App& app, ExitCode& code) {
   CLI::App* command = app.add_subcommand("shrink", "Shrink a failing case line to a minimal one");
   auto options = std::make_shared<Options>();
   command->add_option("LINE", options->line, "A case line, quoted")->required();
-  command->add_option("--subject", options->subject, "The subject that fails (moe4 list subjects)")
-      ->required();
+  add_subject_options(*command, options->subjects);
   command->add_option("--time", options->time, "Seconds to search; default 60")->check(seconds());
   command->footer(
       "First the line is made simpler (smaller shape, simpler fill and routing), then the places that are "

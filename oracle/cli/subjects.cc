@@ -4,6 +4,7 @@
 
 #include "oracle/case/nearest.h"
 #include "oracle/subject/gpu/executor_subject.h"
+#include "oracle/subject/gpu/ptx_subject.h"
 
 namespace moe4::oracle::cli {
 
@@ -35,6 +36,29 @@ Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const std::vector<st
     if (!subject.ok()) return subject.error();
     subjects.push_back(std::move(*subject));
   }
+  return subjects;
+}
+
+void add_subject_options(CLI::App& command, SubjectOptions& options) {
+  command
+      .add_option("--subject", options.names,
+                  "A subject by name (moe4 list subjects); repeatable; default: every kernel")
+      ->take_all();
+  command.add_option("--ptx", options.ptx, "A PTX file as a subject, with --declare (docs/ptx_subject.md)");
+  command.add_option("--declare", options.declare, "The declaration of --ptx: a JSON file");
+}
+
+Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const SubjectOptions& options) {
+  if (options.empty()) return open_subjects(kernel_names());
+  if (options.ptx.empty() != options.declare.empty()) {
+    return options.ptx.empty() ? Error{"declare", options.declare, "goes with --ptx FILE"}
+                               : Error{"ptx", options.ptx, "goes with --declare FILE"};
+  }
+  Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(options.names);
+  if (!subjects.ok() || options.ptx.empty()) return subjects;
+  Result<std::unique_ptr<Subject>> subject = open_ptx_subject(options.ptx, options.declare);
+  if (!subject.ok()) return subject.error();
+  subjects->push_back(std::move(*subject));
   return subjects;
 }
 

@@ -1,6 +1,7 @@
-// The subjects that this build has, by name.
+// Which subjects a command judges: --subject NAME, --ptx FILE --declare FILE.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +16,19 @@ std::vector<std::string> subject_names();
 // The registered kernel variants, in the order of the registry: what the gate judges by default.
 std::vector<std::string> kernel_names();
 
+struct SubjectOptions {
+  std::vector<std::string> names;
+  std::string ptx, declare;
+
+  bool empty() const { return names.empty() && ptx.empty() && declare.empty(); }
+};
+
+void add_subject_options(CLI::App& command, SubjectOptions& options);
+
 // The subjects of the given names, each once. An unknown name is an Error with the nearest known one.
 Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const std::vector<std::string>& names);
+
+// All that the options name, in their order; every kernel when they name nothing.
+Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const SubjectOptions& options);
 
 }  // namespace moe4::oracle::cli

@@ -13,6 +13,7 @@ bool is_red(VerdictStatus status) {
 CaseResult not_run(const Subject& subject, const Case& line, VerdictStatus status, std::string reason) {
   CaseResult result;
   result.subject = subject.declaration().name;
+  result.selector = subject.selector();
   result.line = line;
   result.verdict.status = status;
   result.verdict.reason = std::move(reason);
@@ -27,12 +28,13 @@ CaseResult evaluate(Subject& subject, const Case& line, const CaseData& data) {
   const SubjectRun run = subject.run(data);
   CaseResult result;
   result.subject = declaration.name;
+  result.selector = subject.selector();
   result.line = line;
   result.verdict = judge(data, declaration, run);
   result.seconds = run.seconds;
   result.thread_instructions = run.thread_instructions;
   if (is_red(result.verdict.status)) {
-    result.failure = failure_block(data, declaration, result.verdict, replay_command(line, declaration.name));
+    result.failure = failure_block(data, declaration, result.verdict, replay_command(line, result.selector));
   }
   return result;
 }

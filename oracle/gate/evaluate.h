@@ -11,6 +11,7 @@ namespace moe4::oracle {
 
 struct CaseResult {
   std::string subject;
+  std::string selector;  // what selects the subject on a command line
   Case line;
   Verdict verdict;
   double seconds = 0;                     // of the subject's run

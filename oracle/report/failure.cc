@@ -18,8 +18,8 @@ std::string shell_word(std::string_view text) {
   return word + "'";
 }
 
-std::string replay_command(const Case& line, std::string_view subject) {
-  return "moe4 run " + shell_word(to_string(line)) + " --subject " + shell_word(subject);
+std::string replay_command(const Case& line, std::string_view selector) {
+  return "moe4 run " + shell_word(to_string(line)) + " " + std::string(selector);
 }
 
 std::string failure_block(const CaseData& data, const Declaration& declaration, const Verdict& verdict,

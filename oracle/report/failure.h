@@ -8,8 +8,8 @@
 
 namespace moe4::oracle {
 
-// "moe4 run 'CASE LINE' --subject NAME": what a user types to see this again.
-std::string replay_command(const Case& line, std::string_view subject);
+// "moe4 run 'CASE LINE' --subject NAME": what a user types to see this again (Subject::selector).
+std::string replay_command(const Case& line, std::string_view selector);
 
 // A word of a POSIX shell command line: quoted if it must be.
 std::string shell_word(std::string_view text);

@@ -51,8 +51,7 @@ Json verdict_object(const Verdict& verdict, Dtype output) {
   }
   if (!verdict.findings.empty()) json["findings"] = Json::array();
   for (const DeviceFinding& finding : verdict.findings) {
-    json["findings"].push_back(
-        {{"check", finding.check}, {"text", finding.text}, {"formal", finding.formal}});
+    json["findings"].push_back({{"check", finding.check}, {"text", finding.text}});
   }
   return json;
 }
@@ -65,7 +64,7 @@ Json tally_object(const Tally& tally) {
   for (const CaseResult& result : tally.results) {
     Json object = {{"case", to_string(result.line)}, {"seconds", result.seconds}};
     object.update(verdict_object(result.verdict, result.line.dtype));
-    if (is_red(result.verdict.status)) object["replay"] = replay_command(result.line, tally.subject);
+    if (is_red(result.verdict.status)) object["replay"] = replay_command(result.line, result.selector);
     results.push_back(std::move(object));
   }
   return {{"name", tally.subject},

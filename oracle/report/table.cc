@@ -90,7 +90,7 @@ std::string gate_failures(const GateReport& report) {
         text += result.failure + "\n";
       } else if (shown < kBlocks + kCommands) {
         text += fmt::format("also {}: {}\n", name_of(result.verdict.status),
-                            replay_command(result.line, tally.subject));
+                            replay_command(result.line, result.selector));
       }
       ++shown;
     }

@@ -1,9 +1,9 @@
 #include "oracle/subject/declaration.h"
 
 #include <algorithm>
-#include <set>
 
 #include "oracle/case/nearest.h"
+#include "oracle/file/strict_json.h"
 #include "oracle/subject/declaration_fields.h"
 
 namespace moe4::oracle {
@@ -11,25 +11,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// nlohmann keeps the last of two equal keys; a declaration that says two things is refused instead.
 Result<Json> parse_object(std::string_view text) {
-  std::set<std::string> seen;
-  std::string repeated;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::key && depth == 1) {
-      const std::string key = parsed.get<std::string>();
-      if (!seen.insert(key).second) repeated = key;
-    }
-    return true;
-  };
-  Json json;
-  try {
-    json = Json::parse(text, watch);
-  } catch (const Json::parse_error& error) {
-    return Error{"declaration", "byte " + std::to_string(error.byte), "not JSON (RFC 8259)"};
+  Result<Json> json = parse_strict_json(text, "declaration");
+  if (json.ok() && !json->is_object()) {
+    return Error{"declaration", json->type_name(), "a JSON object (docs/declaration.md)"};
   }
-  if (!json.is_object()) return Error{"declaration", json.type_name(), "a JSON object (docs/declaration.md)"};
-  if (!repeated.empty()) return Error{"declaration." + repeated, "twice", "each field once"};
   return json;
 }
 

@@ -8,6 +8,7 @@
 
 #include "oracle/case/case.h"
 #include "oracle/subject/arithmetic_words.h"
+#include "oracle/subject/launch_declaration.h"
 #include "reference/profile/arithmetic.h"
 
 namespace moe4::oracle {
@@ -35,6 +36,7 @@ struct Declaration {
   ZeroCompare zero = ZeroCompare::kAny;
   bool nonfinite_ieee = true;  // "nonfinite": "ieee" or "unspecified"
   bool deterministic = true;
+  std::optional<LaunchDeclaration> launch;  // of a PTX file
 
   bool takes(Op op) const;
   bool takes(WeightFormat format) const;

@@ -251,6 +251,14 @@ constexpr DeclarationField kFields[] = {
     {"deterministic", false,
      [](Name f, const Json& v, Declaration& d) { return read_bool(f, v, d.deterministic); },
      [](const Declaration& d) -> Json { return d.deterministic; }},
+    {"launch", false,
+     [](Name, const Json& v, Declaration& d) -> Status {
+       Result<LaunchDeclaration> launch = parse_launch(v);
+       if (!launch.ok()) return launch.error();
+       d.launch = std::move(*launch);
+       return {};
+     },
+     [](const Declaration& d) { return d.launch ? launch_to_json(*d.launch) : Json(); }},
 };
 
 }  // namespace

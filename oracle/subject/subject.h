@@ -10,12 +10,10 @@
 
 namespace moe4::oracle {
 
-// Something that the device saw while the subject ran; makes a run red whatever its output, unless it is
-// formal (VER-7).
+// Something that the device saw while the subject ran; makes a run red whatever its output.
 struct DeviceFinding {
   std::string check;  // "shared-race", ...
   std::string text;   // the whole report, both places
-  bool formal = false;
 };
 
 struct SubjectRun {
@@ -37,6 +35,8 @@ class Subject {
   virtual ~Subject() = default;
   virtual const Declaration& declaration() const = 0;
   virtual SubjectRun run(const CaseData& data) = 0;
+  // What selects it on the command line of moe4: "--subject NAME".
+  virtual std::string selector() const;
 };
 
 std::unique_ptr<Subject> make_reference_subject();
