@@ -46,7 +46,7 @@ __device__ __forceinline__ void mxfp4_linear_thread(
 }  // namespace moe4::device
 
 #define MOE4_ENTRY(suffix, Token)                                                                          \
-  extern "C" __global__ void __launch_bounds__(128) mxfp4_linear_thread_##suffix(                          \
+  extern "C" __global__ void __launch_bounds__(128, 8) mxfp4_linear_thread_##suffix(                       \
       const Token* latent_tokens, const std::uint8_t* packed_weights, const std::uint8_t* scale_bytes,     \
       const std::int32_t* selected_experts, const float* mixture_weights, const Token* shared_output,      \
       Token* output, std::int64_t T, std::int64_t /*E*/, std::int64_t I, std::int64_t O, std::int64_t K) { \

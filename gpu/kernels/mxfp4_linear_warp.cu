@@ -15,19 +15,9 @@
 #include <cstdint>
 
 #include "gpu/kernels/device/mxfp4_group.cuh"
+#include "gpu/kernels/device/warp.cuh"
 
 namespace moe4::device {
-
-constexpr int kLanes = 32;
-
-// Every lane gets the sum: addition commutes, so both lanes of a pair compute the same bits.
-__device__ __forceinline__ float sum_over_lanes(float value) {
-#pragma unroll
-  for (int step = kLanes / 2; step > 0; step /= 2) {
-    value = add_rn(value, __shfl_xor_sync(0xFFFFFFFFu, value, step));
-  }
-  return value;
-}
 
 template <class Token>
 __device__ __forceinline__ void mxfp4_linear_warp(

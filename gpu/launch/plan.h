@@ -1,4 +1,4 @@
-// Launch plans: grid, block and arguments of a variant for a shape. One plan a kernel file, named as
+// Launch plans: grid, block and arguments of a variant for a shape. One plan a kind of kernel, named as
 // kernels.inc names it.
 //
 // Precondition: a shape that the contract at the head of the kernel accepts. nullopt: the output has no
@@ -11,11 +11,14 @@
 
 namespace moe4::gpu {
 
-using Plan = std::optional<KernelLaunch>(const Variant&, const ExpertLinearShape&,
-                                         const ExpertLinearBuffers&);
+using Plan = std::optional<KernelLaunch>(const Variant&, const LaunchShape&, const TensorBuffers&);
 
 Plan plan_thread_an_output;  // 128 threads a block
 Plan plan_warp_an_output;    // 4 warps a block
 Plan plan_tile;              // 4 tokens × 32 outputs a block
+
+// A warp an output of 4 consecutive places for rows, 4 warps a block. Places: the capacity of sorted_ids
+// (indexed), else the rows of latent_tokens.
+Plan plan_warp_four_rows;
 
 }  // namespace moe4::gpu

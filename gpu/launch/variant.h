@@ -2,24 +2,30 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpu/device/device.h"
 
 namespace moe4::gpu {
 
-// The sizes a launch plan depends on. Shapes only: never data.
-struct ExpertLinearShape {
-  std::int64_t tokens = 0, experts = 0, in = 0, out = 0, top_k = 0;
+// The sizes that a launch plan depends on. Shapes and capacities only: never data, so that a plan holds for
+// any routing. What an operation does not have is 0.
+struct LaunchShape {
+  // T: rows of latent_tokens (indexed M, grouped_contiguous m, grouped_masked E·max_m); combine: of output.
+  std::int64_t tokens = 0;
+  std::int64_t experts = 0, in = 0, out = 0, top_k = 0;
+  std::int64_t block_m = 0, capacity = 0;  // indexed: rows of a block of ids; elements of sorted_ids
+  std::int64_t max_m = 0;                  // grouped_masked
 };
 
-// Buffers of one expert_linear call, in the order of the kernels' arguments.
-struct ExpertLinearBuffers {
-  BufferId latent_tokens, packed_weights, scale_bytes, selected_experts, mixture_weights, shared_output,
-      output;
-};
+// The buffers of a call by the names of its tensors: "latent_tokens", "output", …
+using TensorBuffers = std::map<std::string, BufferId, std::less<>>;
 
 struct Variant {
   std::string_view name;         // "mxfp4_linear_warp_bf16"; also the entry
@@ -27,8 +33,10 @@ struct Variant {
   std::string_view file;         // "gpu/kernels/mxfp4_linear_warp.cu"
   std::string_view declaration;  // JSON, schema in docs/declaration.md
   std::string_view ptx;          // empty when built without the CUDA Toolkit
-  // Grid, block, shared memory and arguments for a shape. nullopt: nothing to launch (an empty output).
-  std::optional<KernelLaunch> (*plan)(const Variant&, const ExpertLinearShape&, const ExpertLinearBuffers&);
+  // Grid, block, shared memory and arguments for a shape. nullopt: nothing to launch (no output element).
+  std::optional<KernelLaunch> (*plan)(const Variant&, const LaunchShape&, const TensorBuffers&);
+  std::string_view op = "expert_linear";  // "indexed", "grouped_contiguous", "grouped_masked", "combine"
+  std::string_view weights = "mxfp4";     // "int4"; combine reads none
 };
 
 std::span<const Variant> variants();  // all lines of gpu/kernels.inc, in order

@@ -148,7 +148,10 @@ void Tally::close(const Declaration& declaration, const std::vector<Case>& cases
     if (!names.empty()) unmet.push_back("routings never judged: " + names);
   }
   if (floors.every_tail) {
-    const std::string names = missing({Tail::kTokens, Tail::kOutputs, Tail::kInputs}, tails);
+    // Rows to be combined have no I.
+    std::vector<Tail> wanted = {Tail::kTokens, Tail::kOutputs};
+    if (declaration.ops != std::vector<Op>{Op::kCombine}) wanted.push_back(Tail::kInputs);
+    const std::string names = missing(wanted, tails);
     if (!names.empty()) unmet.push_back("dimensions never judged with a tail: " + names);
   }
   const bool takes_bf16 = std::find(declaration.dtypes.begin(), declaration.dtypes.end(), Dtype::kBF16) !=

@@ -69,10 +69,12 @@ void fail(Verdict& verdict, std::string reason) {
 // VER-7.
 void check_run(const SubjectRun& run, Verdict& verdict) {
   if (!run.inputs_unchanged) fail(verdict, "VER-7: an input was changed");
-  if (!run.findings.empty()) {
-    const std::string more =
-        run.findings.size() > 1 ? fmt::format(" and {} more", run.findings.size() - 1) : "";
-    fail(verdict, fmt::format("VER-7: the device reports {}{}", run.findings.front().check, more));
+  const auto red = [](const DeviceFinding& finding) { return !finding.formal; };
+  const auto first = std::find_if(run.findings.begin(), run.findings.end(), red);
+  if (first != run.findings.end()) {
+    const auto count = std::count_if(run.findings.begin(), run.findings.end(), red);
+    const std::string more = count > 1 ? fmt::format(" and {} more", count - 1) : "";
+    fail(verdict, fmt::format("VER-7: the device reports {}{}", first->check, more));
   }
 }
 

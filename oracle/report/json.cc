@@ -51,7 +51,8 @@ Json verdict_object(const Verdict& verdict, Dtype output) {
   }
   if (!verdict.findings.empty()) json["findings"] = Json::array();
   for (const DeviceFinding& finding : verdict.findings) {
-    json["findings"].push_back({{"check", finding.check}, {"text", finding.text}});
+    json["findings"].push_back(
+        {{"check", finding.check}, {"text", finding.text}, {"formal", finding.formal}});
   }
   return json;
 }

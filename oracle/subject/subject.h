@@ -10,10 +10,12 @@
 
 namespace moe4::oracle {
 
-// Something that the device saw while the subject ran; makes a run red whatever its output.
+// Something that the device saw while the subject ran; makes a run red whatever its output, unless it is
+// formal (VER-7).
 struct DeviceFinding {
   std::string check;  // "shared-race", ...
   std::string text;   // the whole report, both places
+  bool formal = false;
 };
 
 struct SubjectRun {

@@ -18,14 +18,14 @@ void kernel_on_executor(benchmark::State& state, const gpu::Variant& variant) {
   const Dtype dtype = variant.dtype == "bf16" ? Dtype::kBF16 : Dtype::kF32;
   const LinearData data = linear_data(kSizes, dtype);
   const auto device = gpu::make_executor_device();
-  gpu::ExpertLinearBuffers buffers;
-  buffers.latent_tokens = device->add_input("latent_tokens", bytes_of(data.latent_tokens));
-  buffers.packed_weights = device->add_input("packed_weights", bytes_of(data.packed_weights));
-  buffers.scale_bytes = device->add_input("scale_bytes", bytes_of(data.scale_bytes));
-  buffers.selected_experts = device->add_input("selected_experts", bytes_of(data.selected_experts));
-  buffers.mixture_weights = device->add_input("mixture_weights", bytes_of(data.mixture_weights));
-  buffers.shared_output = device->add_input("shared_output", bytes_of(data.shared_output));
-  buffers.output = device->add_output("output", data.shared_output.bytes());
+  gpu::TensorBuffers buffers;
+  buffers["latent_tokens"] = device->add_input("latent_tokens", bytes_of(data.latent_tokens));
+  buffers["packed_weights"] = device->add_input("packed_weights", bytes_of(data.packed_weights));
+  buffers["scale_bytes"] = device->add_input("scale_bytes", bytes_of(data.scale_bytes));
+  buffers["selected_experts"] = device->add_input("selected_experts", bytes_of(data.selected_experts));
+  buffers["mixture_weights"] = device->add_input("mixture_weights", bytes_of(data.mixture_weights));
+  buffers["shared_output"] = device->add_input("shared_output", bytes_of(data.shared_output));
+  buffers["output"] = device->add_output("output", data.shared_output.bytes());
   const auto launch =
       variant.plan(variant, {kSizes.tokens, kSizes.experts, kSizes.in, kSizes.out, kSizes.top_k}, buffers);
   gpu::LaunchSettings settings;
@@ -49,7 +49,7 @@ void kernel_on_executor(benchmark::State& state, const gpu::Variant& variant) {
 
 const bool kRegistered = [] {
   for (const gpu::Variant& variant : gpu::variants()) {
-    if (variant.ptx.empty()) continue;
+    if (variant.ptx.empty() || variant.op != "expert_linear") continue;
     benchmark::RegisterBenchmark(("Kernel/" + std::string(variant.name)).c_str(), kernel_on_executor, variant)
         ->ArgName("checks")
         ->Arg(0)

@@ -74,7 +74,7 @@ void LinearCase::set_code(std::int64_t expert, std::int64_t row, std::int64_t i,
   byte = static_cast<std::uint8_t>(i % 2 == 0 ? (byte & 0xF0u) | code : (byte & 0x0Fu) | code << 4);
 }
 
-LinearCase blank_case(const ExpertLinearShape& s) {
+LinearCase blank_case(const LaunchShape& s) {
   LinearCase c;
   c.shape = s;
   c.tokens.resize(static_cast<std::size_t>(s.tokens * s.in));
@@ -86,7 +86,7 @@ LinearCase blank_case(const ExpertLinearShape& s) {
   return c;
 }
 
-LinearCase exact_case(const ExpertLinearShape& s, std::uint64_t seed) {
+LinearCase exact_case(const LaunchShape& s, std::uint64_t seed) {
   LinearCase c = blank_case(s);
   std::uint64_t counter = 0;
   const auto draw = [&](std::uint64_t below) { return mix(seed, ++counter) % below; };
@@ -101,7 +101,7 @@ LinearCase exact_case(const ExpertLinearShape& s, std::uint64_t seed) {
 }
 
 std::vector<float> expected_output(const LinearCase& c, std::string_view dtype) {
-  const ExpertLinearShape& s = c.shape;
+  const LaunchShape& s = c.shape;
   std::vector<float> output;
   for (std::int64_t t = 0; t < s.tokens; ++t) {
     for (std::int64_t o = 0; o < s.out; ++o) {
@@ -128,14 +128,15 @@ LinearRun run_linear(const Variant& variant, const LinearCase& c, Device& device
   std::vector<std::byte> output(shared.size());
 
   device.reset();
-  ExpertLinearBuffers buffers;
-  buffers.latent_tokens = device.add_input("latent_tokens", tokens);
-  buffers.packed_weights = device.add_input("packed_weights", bytes_of(c.packed));
-  buffers.scale_bytes = device.add_input("scale_bytes", bytes_of(c.scales));
-  buffers.selected_experts = device.add_input("selected_experts", bytes_of(c.ids));
-  buffers.mixture_weights = device.add_input("mixture_weights", bytes_of(c.mixture));
-  buffers.shared_output = device.add_input("shared_output", shared);
-  buffers.output = device.add_output("output", output.size());
+  TensorBuffers buffers;
+  buffers["latent_tokens"] = device.add_input("latent_tokens", tokens);
+  buffers["packed_weights"] = device.add_input("packed_weights", bytes_of(c.packed));
+  buffers["scale_bytes"] = device.add_input("scale_bytes", bytes_of(c.scales));
+  buffers["selected_experts"] = device.add_input("selected_experts", bytes_of(c.ids));
+  buffers["mixture_weights"] = device.add_input("mixture_weights", bytes_of(c.mixture));
+  buffers["shared_output"] = device.add_input("shared_output", shared);
+  const BufferId output_buffer = device.add_output("output", output.size());
+  buffers["output"] = output_buffer;
 
   LinearRun run;
   std::optional<KernelLaunch> launch = variant.plan(variant, c.shape, buffers);
@@ -143,8 +144,8 @@ LinearRun run_linear(const Variant& variant, const LinearCase& c, Device& device
   if (run.planned) {
     if (edit) edit(*launch);
     run.outcome = device.launch(*launch, settings);
-    device.read(buffers.output, output);
-    const std::vector<bool> bytes = device.written(buffers.output);
+    device.read(output_buffer, output);
+    const std::vector<bool> bytes = device.written(output_buffer);
     const std::size_t size = variant.dtype == "bf16" ? 2 : 4;
     for (std::size_t n = 0; n + size <= bytes.size(); n += size) {
       bool all = true;

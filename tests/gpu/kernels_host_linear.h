@@ -12,7 +12,7 @@
 namespace moe4::gpu::test {
 
 struct LinearCase {
-  ExpertLinearShape shape;
+  LaunchShape shape;
   std::vector<float> tokens;         // [T,I], exact in BF16
   std::vector<std::uint8_t> packed;  // [E,O,I/32,16]
   std::vector<std::uint8_t> scales;  // [E,O,I/32]
@@ -24,10 +24,10 @@ struct LinearCase {
 };
 
 // All codes 0, scales 127, ids 0, p = 1, tokens and shared 0.
-LinearCase blank_case(const ExpertLinearShape& shape);
+LinearCase blank_case(const LaunchShape& shape);
 
 // Small integers and scales near 1, so that every partial sum in any order is exact in FP32.
-LinearCase exact_case(const ExpertLinearShape& shape, std::uint64_t seed);
+LinearCase exact_case(const LaunchShape& shape, std::uint64_t seed);
 
 // The formula in double, then rounded to FP32 and, for "bf16", to BF16. Right where a dot product is exact in
 // double.

@@ -5,6 +5,7 @@
 
 #include <iostream>
 #include <set>
+#include <sstream>
 
 #include "gpu/launch/variant.h"
 #include "tests/gpu/kernels_cubin.h"
@@ -38,6 +39,23 @@ std::string resources(const std::string& log) {
   return kept;
 }
 
+// The lines of ptxas -v that speak of spills which are not zero.
+std::string spills(const std::string& log) {
+  std::string found;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    const bool none = line.find(" 0 bytes spill stores, 0 bytes spill loads") != std::string::npos;
+    if (line.find("spill") != std::string::npos && !none) found += line + "\n";
+  }
+  return found;
+}
+
+TEST_F(KernelsPtxas, ASpillIsSeen) {
+  const std::string log = "    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\n";
+  EXPECT_NE(spills(log), "");
+  EXPECT_EQ(spills("    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"), "");
+}
+
 TEST_F(KernelsPtxas, EveryFileAssemblesAndLeavesNoRoundingFree) {
   std::set<std::string> stems;
   for (const Variant& variant : variants()) {
@@ -54,6 +72,7 @@ TEST_F(KernelsPtxas, EveryFileAssemblesAndLeavesNoRoundingFree) {
       ASSERT_TRUE(free.ok) << free.log;
       ASSERT_TRUE(pinned.ok) << pinned.log;
       std::cout << stem << ".cu, sm_" << arch << "\n" << resources(free.log);
+      EXPECT_EQ(spills(free.log), "");
       std::size_t entries = 0;
       for (const Variant& variant : variants()) {
         if (variant.file != "gpu/kernels/" + stem + ".cu") continue;

@@ -6,13 +6,33 @@
 #include <limits>
 #include <set>
 
+#include "gpu/launch/arguments.h"
 #include "gpu/launch/embedded_ptx.h"
 #include "gpu/launch/variant.h"
 
 namespace moe4::gpu {
 namespace {
 
-constexpr ExpertLinearBuffers kBuffers{{0}, {1}, {2}, {3}, {4}, {5}, {6}};
+// One buffer a tensor, numbered in the order of the parameters.
+TensorBuffers buffers_of(const Variant& variant) {
+  TensorBuffers buffers;
+  std::uint32_t next = 0;
+  for (const std::string_view tensor : tensors_of(variant.op, variant.weights)) {
+    buffers.emplace(tensor, BufferId{next++});
+  }
+  return buffers;
+}
+
+std::optional<KernelLaunch> plan_of(const Variant& variant, const LaunchShape& shape) {
+  return variant.plan(variant, shape, buffers_of(variant));
+}
+
+LaunchShape shape_of(const Variant& variant, std::int64_t places, std::int64_t out) {
+  LaunchShape shape{places, 1, 32, out, 1};
+  if (variant.op == "indexed") shape.tokens = 1, shape.top_k = 1, shape.block_m = 8, shape.capacity = places;
+  if (variant.op == "grouped_masked") shape.max_m = places;
+  return shape;
+}
 
 TEST(LaunchVariants, NamesFilesAndDtypesAgree) {
   std::set<std::string_view> names;
@@ -24,10 +44,14 @@ TEST(LaunchVariants, NamesFilesAndDtypesAgree) {
     EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(MOE4_SOURCE_DIR) / file));
     EXPECT_NE(variant.declaration.find("\"name\": \"" + std::string(variant.name) + "\""),
               std::string_view::npos);
+    EXPECT_NE(variant.declaration.find("\"op\": \"" + std::string(variant.op) + "\""),
+              std::string_view::npos);
+    EXPECT_NE(variant.declaration.find("\"weights\": \"" + std::string(variant.weights) + "\""),
+              std::string_view::npos);
     EXPECT_NE(variant.declaration.find("\"dtypes\": [\"" + std::string(variant.dtype) + "\"]"),
               std::string_view::npos);
   }
-  EXPECT_EQ(names.size(), 6u);
+  EXPECT_EQ(names.size(), 15u);
 }
 
 TEST(LaunchVariants, EveryKernelFileIsListed) {
@@ -48,51 +72,90 @@ TEST(LaunchVariants, PtxHoldsTheEntry) {
   }
 }
 
-TEST(LaunchVariants, ArgumentsAreTheKernelsInOrder) {
+TEST(LaunchVariants, ArgumentsAreTensorsThenSizes) {
   for (const Variant& variant : variants()) {
-    const auto launch = variant.plan(variant, {3, 5, 64, 7, 2}, kBuffers);
+    SCOPED_TRACE(variant.name);
+    const LaunchShape shape{6, 5, 64, 7, 2, 8, 24, 3};
+    const auto launch = plan_of(variant, shape);
     ASSERT_TRUE(launch);
     EXPECT_EQ(launch->entry, variant.name);
     EXPECT_EQ(launch->ptx.data(), variant.ptx.data());
-    ASSERT_EQ(launch->arguments.size(), 12u);
-    for (std::uint32_t n = 0; n < 7; ++n) {
+    const auto tensors = tensors_of(variant.op, variant.weights);
+    const auto sizes = sizes_of(variant.op, shape);
+    ASSERT_GE(tensors.size(), 5u);
+    EXPECT_EQ(tensors.back(), "output");
+    ASSERT_EQ(launch->arguments.size(), tensors.size() + sizes.size());
+    for (std::uint32_t n = 0; n < tensors.size(); ++n) {
       EXPECT_EQ(launch->arguments[n].kind, Argument::Kind::kBuffer);
       EXPECT_EQ(launch->arguments[n].buffer.index, n);
     }
-    const std::uint64_t sizes[] = {3, 5, 64, 7, 2};
-    for (std::size_t n = 0; n < 5; ++n) {
-      EXPECT_EQ(launch->arguments[7 + n].kind, Argument::Kind::kU64);
-      EXPECT_EQ(launch->arguments[7 + n].bits, sizes[n]);
+    for (std::size_t n = 0; n < sizes.size(); ++n) {
+      EXPECT_EQ(launch->arguments[tensors.size() + n].kind, Argument::Kind::kU64);
+      EXPECT_EQ(launch->arguments[tensors.size() + n].bits, static_cast<std::uint64_t>(sizes[n]));
     }
+  }
+}
+
+// The entries name their parameters as the contract does, so the PTX's count and the list agree.
+TEST(LaunchVariants, EveryEntryTakesThatManyParameters) {
+  for (const Variant& variant : variants()) {
+    if (variant.ptx.empty()) GTEST_SKIP() << "built without the CUDA Toolkit";
+    SCOPED_TRACE(variant.name);
+    const std::size_t begin = variant.ptx.find(".visible .entry " + std::string(variant.name) + "(");
+    const std::size_t end = variant.ptx.find(')', begin);
+    std::size_t parameters = 0;
+    for (std::size_t at = begin; (at = variant.ptx.find(".param", at + 1)) < end;) ++parameters;
+    EXPECT_EQ(parameters,
+              tensors_of(variant.op, variant.weights).size() + sizes_of(variant.op, LaunchShape{}).size());
+  }
+}
+
+TEST(LaunchVariants, ATensorThatIsNotThereIsANullPointer) {
+  for (const Variant& variant : variants()) {
+    if (variant.op != "combine") continue;
+    TensorBuffers buffers = buffers_of(variant);
+    buffers.erase("selected_experts");
+    const auto launch = variant.plan(variant, {3, 1, 0, 7, 2}, buffers);
+    ASSERT_TRUE(launch);
+    EXPECT_EQ(launch->arguments[2].kind, Argument::Kind::kU64);
+    EXPECT_EQ(launch->arguments[2].bits, 0u);
   }
 }
 
 TEST(LaunchVariants, NoOutputsMeansNoLaunch) {
   for (const Variant& variant : variants()) {
-    EXPECT_FALSE(variant.plan(variant, {0, 1, 32, 4, 1}, kBuffers));
-    EXPECT_FALSE(variant.plan(variant, {4, 1, 32, 0, 1}, kBuffers));
-    EXPECT_TRUE(variant.plan(variant, {1, 1, 32, 1, 0}, kBuffers));
+    LaunchShape none = shape_of(variant, 4, 1);
+    none.tokens = 0;
+    EXPECT_FALSE(plan_of(variant, none));
+    EXPECT_FALSE(plan_of(variant, shape_of(variant, 4, 0)));
+    LaunchShape no_slots = shape_of(variant, 1, 1);
+    no_slots.top_k = 0;
+    EXPECT_TRUE(plan_of(variant, no_slots));
+    if (variant.op == "indexed") EXPECT_FALSE(plan_of(variant, shape_of(variant, 0, 1)));
   }
 }
 
-// Threads, warps or tile cells: as many as the kernel needs for T·O outputs, and less than a block more.
+// Threads, warps or tile cells: as many as the kernel needs for its outputs, and less than a block more.
 TEST(LaunchVariants, GridsCoverTheOutputsAndNoMore) {
   for (const Variant& variant : variants()) {
+    const bool rows = variant.op != "expert_linear" && variant.op != "combine";
     const bool warp = variant.file.find("warp") != std::string_view::npos;
     const bool tile = variant.file.find("tile") != std::string_view::npos;
-    for (std::int64_t tokens : {1, 3, 4, 5, 127, 128, 129}) {
+    for (std::int64_t places : {1, 3, 4, 5, 127, 128, 129}) {
       for (std::int64_t out : {1, 31, 32, 33, 64, 65}) {
-        const auto launch = variant.plan(variant, {tokens, 1, 32, out, 1}, kBuffers);
+        const auto launch = plan_of(variant, shape_of(variant, places, out));
         ASSERT_TRUE(launch);
         EXPECT_EQ(launch->block.x * launch->block.y * launch->block.z, 128u);
         EXPECT_EQ(launch->grid.y * launch->grid.z, 1u);
         const std::int64_t blocks = launch->grid.x;
         if (tile) {
-          EXPECT_EQ(blocks, (tokens + 3) / 4 * ((out + 31) / 32));
+          EXPECT_EQ(blocks, (places + 3) / 4 * ((out + 31) / 32));
+        } else if (rows) {
+          EXPECT_EQ(blocks, (places + 3) / 4 * ((out + 3) / 4));
         } else {
           const std::int64_t outputs_a_block = warp ? 4 : 128;
-          EXPECT_GE(blocks * outputs_a_block, tokens * out);
-          EXPECT_LT((blocks - 1) * outputs_a_block, tokens * out);
+          EXPECT_GE(blocks * outputs_a_block, places * out);
+          EXPECT_LT((blocks - 1) * outputs_a_block, places * out);
         }
       }
     }
@@ -102,7 +165,7 @@ TEST(LaunchVariants, GridsCoverTheOutputsAndNoMore) {
 TEST(LaunchVariants, AGridBeyondAnyDeviceDoesNotWrap) {
   for (const Variant& variant : variants()) {
     const std::int64_t huge = std::int64_t{1} << 31;
-    const auto launch = variant.plan(variant, {huge, 1, 32, huge / 2, 1}, kBuffers);
+    const auto launch = plan_of(variant, shape_of(variant, huge, huge / 2));
     ASSERT_TRUE(launch);
     EXPECT_EQ(launch->grid.x, std::numeric_limits<std::uint32_t>::max());
   }

@@ -145,6 +145,19 @@ TEST(Gate, FillsRoutingsAndTailsBelowTheFloor) {
   EXPECT_FALSE(mentions(wide, "tail")) << "tokens=5 in=160 out=33 has a tail everywhere";
 }
 
+TEST(Gate, CombineIsNotAskedForATailOfI) {
+  FakeSubject subject("healthy");
+  Floors floors;
+  floors.every_tail = true;
+  const auto combine = cases_of(
+      "op=combine weights=mxfp4 tokens=5 experts=4 top_k=2 in=64 out=33 dtype=bf16 fill=exact8 "
+      "routing=uniform seed=0x1\n");
+  subject.mutable_declaration().ops = {Op::kCombine};
+  EXPECT_FALSE(mentions(gate(subject, combine, floors).tallies[0], "tail"));
+  subject.mutable_declaration().ops = {Op::kCombine, Op::kIndexed};
+  EXPECT_TRUE(mentions(gate(subject, combine, floors).tallies[0], "tail: in"));
+}
+
 // An order that says nothing leaves wide intervals on data that cancels; the share of due bits then falls.
 TEST(Gate, WeakOrderOnRealDataIsUnmet) {
   const auto real = cases_of(

@@ -59,7 +59,9 @@ TEST(JudgeRows, TheNormPassesOnEveryOperationFormatAndFill) {
         EXPECT_EQ(verdict.outputs, static_cast<std::int64_t>(output_rows(data).size()) * 9);
         const bool covers = op != Op::kCombine && fill != Fill::kNonfinite && fill != Fill::kCancel &&
                             fill != Fill::kSlabCancel && fill != Fill::kSubnormal;
-        if (covers) EXPECT_GT(verdict.coverage.of(weights).count(), 0u) << to_string(c);
+        if (covers) {
+          EXPECT_GT(verdict.coverage.of(weights).count(), 0u) << to_string(c);
+        }
         EXPECT_EQ(verdict.coverage.count(), verdict.coverage.of(weights).count());
       }
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gpu/launch/arguments.h"
 #include "oracle/mutation/kill_table.h"
 #include "oracle/subject/gpu/executor_subject.h"
 #include "oracle/subject/gpu/mutation_run.h"
@@ -52,17 +53,13 @@ ret;
 }
 )";
 
-std::optional<gpu::KernelLaunch> plan(const gpu::Variant& variant, const gpu::ExpertLinearShape& shape,
-                                      const gpu::ExpertLinearBuffers& b) {
+std::optional<gpu::KernelLaunch> plan(const gpu::Variant& variant, const gpu::LaunchShape& shape,
+                                      const gpu::TensorBuffers& buffers) {
   gpu::KernelLaunch launch;
   launch.ptx = variant.ptx;
   launch.entry = "copy";
   launch.block = {static_cast<std::uint32_t>(shape.tokens * shape.out), 1, 1};
-  for (const gpu::BufferId id : {b.latent_tokens, b.packed_weights, b.scale_bytes, b.selected_experts,
-                                 b.mixture_weights, b.shared_output, b.output}) {
-    launch.arguments.push_back({gpu::Argument::Kind::kBuffer, id, 0});
-  }
-  for (int n = 0; n < 5; ++n) launch.arguments.push_back({gpu::Argument::Kind::kU64, {}, 0});
+  launch.arguments = gpu::arguments_of(variant, shape, buffers);
   return launch;
 }
 

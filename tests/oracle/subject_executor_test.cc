@@ -3,10 +3,13 @@
 
 #include <string>
 
+#include "gpu/launch/arguments.h"
 #include "oracle/fixtures/case_builder.h"
 #include "oracle/generate/generate.h"
 #include "oracle/judge/verdict.h"
 #include "oracle/subject/gpu/executor_subject.h"
+#include "oracle/subject/gpu/executor_tensor_core.h"
+#include "reference/accumulate/tensor_core.h"
 
 namespace moe4::oracle {
 namespace {
@@ -28,20 +31,14 @@ std::string ptx_with(const std::string& body) {
          body + "\nret;\n}\n";
 }
 
-std::optional<gpu::KernelLaunch> plan(const gpu::Variant& variant, const gpu::ExpertLinearShape& shape,
-                                      const gpu::ExpertLinearBuffers& b) {
+std::optional<gpu::KernelLaunch> plan(const gpu::Variant& variant, const gpu::LaunchShape& shape,
+                                      const gpu::TensorBuffers& buffers) {
   gpu::KernelLaunch launch;
   launch.ptx = variant.ptx;
   launch.module_name = variant.file;
   launch.entry = "planted";
   launch.block = {2, 1, 1};
-  for (const gpu::BufferId id : {b.latent_tokens, b.packed_weights, b.scale_bytes, b.selected_experts,
-                                 b.mixture_weights, b.shared_output, b.output}) {
-    launch.arguments.push_back({gpu::Argument::Kind::kBuffer, id, 0});
-  }
-  for (const std::int64_t size : {shape.tokens, shape.experts, shape.in, shape.out, shape.top_k}) {
-    launch.arguments.push_back({gpu::Argument::Kind::kU64, {}, static_cast<std::uint64_t>(size)});
-  }
+  launch.arguments = gpu::arguments_of(variant, shape, buffers);
   return launch;
 }
 
@@ -190,6 +187,8 @@ TEST(ExecutorSubject, EveryRegisteredVariantRunsAndPasses) {
     Result<std::unique_ptr<Subject>> subject = make_executor_subject(variant.name);
     ASSERT_TRUE(subject.ok()) << subject.error().message();
     Case line;
+    line.op = (*subject)->declaration().ops[0];
+    line.weights = (*subject)->declaration().weights[0];
     line.tokens = 5, line.experts = 3, line.top_k = 2, line.in = 96, line.out = 33;
     line.dtype = (*subject)->declaration().dtypes[0];
     Result<CaseData> data = generate(line);
@@ -199,6 +198,71 @@ TEST(ExecutorSubject, EveryRegisteredVariantRunsAndPasses) {
     EXPECT_EQ(status, variant.ptx.empty() ? VerdictStatus::kUnsupported : VerdictStatus::kPassed)
         << variant.name;
   }
+}
+
+// What is formal is in the report, and the values decide.
+TEST(ExecutorSubject, FormalFindingsAreReportedAndNotRed) {
+  const std::string copy =
+      "{ .shared .align 16 .b8 tile[32]; ld.param.u64 %rd5, [p1]; cvta.to.global.u64 %rd5, %rd5; mov.u32 "
+      "%r5, tile;\n"
+      "cp.async.ca.shared.global [%r5], [%rd5], 4; }\nmov.b16 %h1, 0x3f80;\nst.global.b16 [%rd1], %h1;";
+  const Judged judged = judge_ptx("setp.ne.u32 %p1, %r1, 0;\n@%p1 bra ONE;\n" + copy +
+                                  "\nret;\nONE:\nmov.b16 %h1, 0x3f80;\nst.global.b16 [%rd1], %h1;");
+  ASSERT_EQ(judged.run.findings.size(), 1u);
+  EXPECT_EQ(judged.run.findings[0].check, "async-pending");
+  EXPECT_TRUE(judged.run.findings[0].formal);
+  EXPECT_NE(judged.verdict.status, VerdictStatus::kFailed) << judged.verdict.reason;
+  EXPECT_EQ(judged.verdict.findings.size(), 1u);
+}
+
+TEST(ExecutorSubject, HardwareIsAGenerationOfTensorCores) {
+  ExecutorSettings settings;
+  settings.hardware = "abacus";
+  const auto subject = make_executor_subject(executor_subject_names().front(), settings);
+  ASSERT_FALSE(subject.ok());
+  EXPECT_EQ(subject.error().field, "hardware");
+}
+
+// The bits of an mma on the executor are those of the reference's step, and of the chip that is asked for.
+TEST(ExecutorSubject, TensorCoresAreTheReferences) {
+  constexpr std::uint32_t kRows = 16, kColumns = 8, kDepth = 16;
+  std::uint64_t state = 7;
+  const auto draw = [&state] {
+    return state = state * 6364136223846793005u + 1442695040888963407u, state >> 33;
+  };
+  int differ = 0;
+  for (const TensorCore& unit : tensor_cores()) {
+    const ptx::TensorCore* core = executor_tensor_core(unit.name);
+    ASSERT_NE(core, nullptr);
+    EXPECT_EQ(core->bf16, unit.bf16);
+    if (!unit.bf16) continue;
+    std::vector<std::uint16_t> a(kRows * kDepth), b(kColumns * kDepth);
+    std::vector<std::uint32_t> c(kRows * kColumns);
+    for (auto& x : a) x = static_cast<std::uint16_t>(0x3f00 + draw() % 512 + (draw() % 2 << 15));
+    for (auto& x : b) x = static_cast<std::uint16_t>(0x3f00 + draw() % 512 + (draw() % 2 << 15));
+    for (auto& x : c) x = static_cast<std::uint32_t>(0x40000000 + draw() % 0x01000000);
+    std::vector<std::uint32_t> d = c;
+    ptx::TensorTile tile;
+    tile.rows = kRows;
+    tile.columns = kColumns;
+    tile.k = kDepth;
+    tile.a = a.data();
+    tile.b = b.data();
+    tile.d = d.data();
+    core->multiply_add(core->context, tile);
+    for (std::uint32_t r = 0; r < kRows; ++r) {
+      for (std::uint32_t n = 0; n < kColumns; ++n) {
+        const std::span<const std::uint16_t> row(a.data() + r * kDepth, kDepth),
+            column(b.data() + n * kDepth, kDepth);
+        const std::uint32_t want =
+            tensor_core_instruction(unit, Dtype::kBF16, c[r * kColumns + n], row, column);
+        EXPECT_EQ(d[r * kColumns + n], want) << unit.name;
+        differ += want != tensor_core_instruction(*tensor_core("ampere"), Dtype::kBF16, c[r * kColumns + n],
+                                                  row, column);
+      }
+    }
+  }
+  EXPECT_GT(differ, 0);  // the chips do not agree on this data
 }
 
 }  // namespace

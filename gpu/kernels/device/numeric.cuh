@@ -28,4 +28,11 @@ __device__ __forceinline__ std::uint16_t bf16_rn(float value) {
   return bits;
 }
 
+// Two BF16 fused multiply-adds, each rounded once, subnormals kept.
+__device__ __forceinline__ std::uint32_t fma_rn_bf16x2(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  std::uint32_t d;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+
 }  // namespace moe4::device

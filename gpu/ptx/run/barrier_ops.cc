@@ -227,6 +227,14 @@ void Block::report_deadlock() {
       place_lane = first_lane(fragment.lanes);
     }
   }
+  for (const Warp& warp : warps_) {
+    if (warp.active == 0 || warp.live == 0) continue;
+    picture += "warp " + std::to_string(warp.index) + " polls memory near line " + line_of(warp.pc) + ", ";
+    if (place_warp != nullptr) continue;
+    place_warp = &warp;
+    place_instr = warp.pc;
+    place_lane = first_lane(warp.active);
+  }
   while (!picture.empty() && (picture.back() == ' ' || picture.back() == ',')) picture.pop_back();
   if (place_warp == nullptr) place_warp = &warps_[0];
   report(Check::kBarrierDeadlock, *place_warp, place_instr, place_lane,

@@ -76,6 +76,7 @@ void Block::start(std::uint64_t linear) {
   instructions_ = clock_reads_ = 0;
   progress_ = progress_at_timeout_ = 0;
   timeouts_ = 0;
+  progress_at_poll_ = polling_rounds_ = 0;
   async_.start();
   counters_ = Counters{};
   findings_.clear();

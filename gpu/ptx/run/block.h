@@ -165,6 +165,8 @@ class Block {
   std::uint64_t instructions_ = 0, clock_reads_ = 0;
   std::uint64_t progress_ = 0, progress_at_timeout_ = 0;
   unsigned timeouts_ = 0;  // in a row without progress
+  std::uint64_t progress_at_poll_ = 0;
+  std::uint32_t polling_rounds_ = 0;  // in a row without progress
   Counters counters_;
   SharedRaces shared_races_;
   Async async_{*this};

@@ -1,4 +1,6 @@
 // Fences, releases and acquires, as far as the search for races needs them.
+#include <utility>
+
 #include "gpu/ptx/run/block.h"
 #include "gpu/ptx/run/handlers.h"
 
@@ -39,7 +41,7 @@ void Block::publish(Warp& warp, const SyncLocation& at, bool releases, bool wide
   WarpClocks& clocks = shared_races_.clocks();
   const WarpSync& sync = syncs_[warp.index];
   if (releases || sync.fenced) {
-    const BlockClock clock = releases ? clocks.clock(warp.index) : *sync.fenced;
+    const BlockClock& clock = releases ? std::as_const(clocks.clock(warp.index)) : *sync.fenced;
     const auto [entry, made] = released_.try_emplace(at.key(), clock);
     if (!made) ptx::join(entry->second, clock);
   }

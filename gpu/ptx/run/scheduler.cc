@@ -20,6 +20,9 @@ std::uint32_t count_lanes(LaneMask mask) {
 // Warp instructions after which another warp gets its turn, so that a warp that waits for it goes on.
 constexpr std::uint64_t kTurn = 1u << 20;
 
+// Rounds in which all threads that can run only poll, after which they are taken to wait for nothing.
+constexpr std::uint32_t kPollingRounds = 1u << 16;
+
 }  // namespace
 
 std::uint64_t Block::next_random() {
@@ -80,7 +83,13 @@ Block::State Block::resume(std::uint64_t more_instructions) {
     } else if (++yielded_in_turn >= candidates) {
       // All that can run only poll.
       yielded_in_turn = 0;
-      if (!async_.land_one() && run_.serial) return State::kYielded;
+      if (async_.land_one()) continue;
+      if (run_.serial) return State::kYielded;
+      // Nobody else can change what they look at, and none of them stores anything between two looks.
+      const std::uint64_t progress = progress_ + counters_.shared_store_bytes + counters_.global_store_bytes;
+      polling_rounds_ = progress == progress_at_poll_ ? polling_rounds_ + 1 : 0;
+      progress_at_poll_ = progress;
+      if (polling_rounds_ > kPollingRounds) break;
     }
   }
   if (faulted_) return State::kFaulted;

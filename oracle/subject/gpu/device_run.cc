@@ -24,7 +24,8 @@ void run_launch(gpu::Device& device, const gpu::KernelLaunch& launch, const gpu:
       run.outcome = SubjectRun::Outcome::kTimeout;
       run.reason = ptx::to_string(finding);
     }
-    run.findings.push_back({std::string(ptx::name_of(finding.check)), ptx::to_string(finding)});
+    run.findings.push_back(
+        {std::string(ptx::name_of(finding.check)), ptx::to_string(finding), finding.formal});
   }
   if (outcome.error) {
     run.outcome = outcome.unsupported ? SubjectRun::Outcome::kUnsupported : SubjectRun::Outcome::kError;

@@ -3,15 +3,82 @@
 #include <chrono>
 
 #include "oracle/case/nearest.h"
+#include "oracle/case/norm.h"
+#include "oracle/case/output_rows.h"
 #include "oracle/subject/gpu/device_run.h"
+#include "oracle/subject/gpu/executor_tensor_core.h"
 
 namespace moe4::oracle {
 namespace {
 
 std::span<const std::byte> bytes_of(const Tensor& tensor) { return {tensor.data(), tensor.bytes()}; }
 
+struct Named {
+  std::string_view name;
+  const Tensor* tensor;
+};
+
+// The tensors of the operation by the names of docs/spec; the weights as the layout of the case has them.
+std::vector<Named> inputs_of(const CaseData& data) {
+  std::vector<Named> inputs;
+  if (data.op == Op::kCombine) {
+    inputs = {{"rows", &data.rows},
+              {"mixture_weights", &data.mixture_weights},
+              {"shared_output", &data.shared_output}};
+    if (data.has_selected_experts) inputs.push_back({"selected_experts", &data.selected_experts});
+    return inputs;
+  }
+  const bool packed = data.layout != nullptr;
+  inputs = {{"latent_tokens", &data.latent_tokens},
+            {"packed_weights", packed ? &data.packed.codes : &data.packed_weights},
+            {data.weights == WeightFormat::kMxfp4 ? "scale_bytes" : "scales",
+             packed ? &data.packed.scales : &data.scale_tensor()}};
+  switch (data.op) {
+    case Op::kExpertLinear:
+      inputs.push_back({"selected_experts", &data.selected_experts});
+      inputs.push_back({"mixture_weights", &data.mixture_weights});
+      inputs.push_back({"shared_output", &data.shared_output});
+      break;
+    case Op::kIndexed:
+      inputs.push_back({"sorted_ids", &data.sorted_ids});
+      inputs.push_back({"expert_ids", &data.expert_ids});
+      inputs.push_back({"num_tokens_padded", &data.num_tokens_padded});
+      break;
+    case Op::kGroupedContiguous:
+      inputs.push_back({"m_indices", &data.m_indices});
+      break;
+    case Op::kGroupedMasked:
+      inputs.push_back({"masked_m", &data.masked_m});
+      break;
+    case Op::kCombine:
+      break;
+  }
+  return inputs;
+}
+
+// Precondition: data is valid.
+gpu::LaunchShape shape_of(const CaseData& data, const OutputShape& output) {
+  gpu::LaunchShape shape;
+  shape.out = output.out;
+  shape.in = in_of(data);
+  if (data.op == Op::kExpertLinear || data.op == Op::kCombine) {
+    shape.tokens = output.rows;
+    shape.top_k = data.mixture_weights.dim(1);
+  } else {
+    shape.tokens = data.op == Op::kIndexed ? data.latent_tokens.dim(0) : output.rows;
+  }
+  if (data.op != Op::kCombine) shape.experts = data.scale_tensor().dim(0);
+  if (data.op == Op::kIndexed) {
+    shape.top_k = data.top_k;
+    shape.block_m = data.block_m;
+    shape.capacity = data.sorted_ids.dim(0);
+  }
+  if (data.op == Op::kGroupedMasked) shape.max_m = shape.experts == 0 ? 0 : output.rows / shape.experts;
+  return shape;
+}
+
 struct Placed {
-  gpu::ExpertLinearBuffers buffers;
+  gpu::BufferId output;
   std::optional<gpu::KernelLaunch> launch;
 };
 
@@ -35,42 +102,42 @@ class ExecutorSubject : public Subject {
   }
 
  private:
-  Placed place(const CaseData& data, const ExpertLinearDims& dims, std::size_t output_bytes) {
+  Placed place(const CaseData& data, const OutputShape& shape, std::size_t output_bytes) {
     device_->reset();
+    gpu::TensorBuffers buffers;
+    for (const Named& input : inputs_of(data)) {
+      buffers.emplace(input.name, device_->add_input(std::string(input.name), bytes_of(*input.tensor)));
+    }
     Placed placed;
-    placed.buffers.latent_tokens = device_->add_input("latent_tokens", bytes_of(data.latent_tokens));
-    placed.buffers.packed_weights = device_->add_input("packed_weights", bytes_of(data.packed_weights));
-    placed.buffers.scale_bytes = device_->add_input("scale_bytes", bytes_of(data.scale_bytes));
-    placed.buffers.selected_experts = device_->add_input("selected_experts", bytes_of(data.selected_experts));
-    placed.buffers.mixture_weights = device_->add_input("mixture_weights", bytes_of(data.mixture_weights));
-    placed.buffers.shared_output = device_->add_input("shared_output", bytes_of(data.shared_output));
-    placed.buffers.output = device_->add_output("output", output_bytes);
-    const gpu::ExpertLinearShape shape{dims.tokens, dims.experts, dims.in, dims.out, dims.top_k};
-    placed.launch = variant_.plan(variant_, shape, placed.buffers);
+    placed.output = device_->add_output("output", output_bytes);
+    buffers.emplace("output", placed.output);
+    placed.launch = variant_.plan(variant_, shape_of(data, shape), buffers);
     return placed;
   }
 
-  // result.output has its shape; fills in everything else.
-  void launch(const CaseData& data, const ExpertLinearDims& dims, SubjectRun& result) {
-    const Placed placed = place(data, dims, result.output.bytes());
+  // result.output has its shape; fills in everything else. The output is poisoned, not cleared: what a kernel
+  // leaves alone shows, and so does a row that it should have left alone.
+  void launch(const CaseData& data, const OutputShape& shape, SubjectRun& result) {
+    const Placed placed = place(data, shape, result.output.bytes());
     if (!placed.launch) return;
     gpu::LaunchSettings settings;
     settings.schedule = data.line ? data.line->schedule : std::nullopt;
     settings.host_threads = settings_.host_threads;
     settings.instruction_budget = settings_.instruction_budget;
-    run_launch(*device_, *placed.launch, settings, placed.buffers.output, result);
+    settings.tensor_core = executor_tensor_core(settings_.hardware);
+    run_launch(*device_, *placed.launch, settings, placed.output, result);
   }
 
   SubjectRun run_on_device(const CaseData& data) {
     SubjectRun result;
-    Result<ExpertLinearDims> dims = validate_mxfp4_expert_linear(data.inputs(), data.policy);
-    if (!dims.ok()) {
+    if (Status invalid = validate(data)) {
       result.outcome = SubjectRun::Outcome::kError;
-      result.reason = dims.error().message();
+      result.reason = invalid->message();
       return result;
     }
-    result.output = Tensor(data.latent_tokens.dtype(), {dims->tokens, dims->out});
-    launch(data, *dims, result);
+    const OutputShape shape = output_shape(data);
+    result.output = Tensor(shape.dtype, shape.shape);
+    launch(data, shape, result);
     return result;
   }
 
@@ -91,6 +158,9 @@ std::vector<std::string> executor_subject_names() {
 Result<std::unique_ptr<Subject>> make_executor_subject(const gpu::Variant& variant,
                                                        std::unique_ptr<gpu::Device> device,
                                                        const ExecutorSettings& settings) {
+  if (executor_tensor_core(settings.hardware) == nullptr) {
+    return Error{"hardware", settings.hardware, "no generation of tensor cores has this name"};
+  }
   Result<Declaration> declaration = parse_declaration(variant.declaration);
   if (!declaration.ok()) {
     const Error& error = declaration.error();

@@ -15,6 +15,7 @@ struct ExecutorSettings {
   std::uint64_t instruction_budget = std::uint64_t{1}
                                      << 33;  // warp instructions a launch; beyond it: TIMEOUT
   int host_threads = 0;                      // 0: all cores
+  std::string hardware = "hopper";           // whose tensor cores: a name of tensor_cores()
 };
 
 // The names of all variants of gpu/kernels.inc. In a build without the CUDA Toolkit they have no PTX, and

@@ -345,5 +345,15 @@ TEST(Mbarrier, CopiesArrive) {
   expect_race(wrong, report, Check::kSharedRace, "// COPY", "// READ");
 }
 
+// A test_wait does not block: who polls for a phase that never ends is deadlocked all the same.
+TEST(Mbarrier, PollingForever) {
+  const Trial trial = load(replaced(replaced(load_text(), "[%r3], 256;  // EXPECT", "[%r3], 272;  // EXPECT"),
+                                    "mbarrier.try_wait.parity", "mbarrier.test_wait.parity"));
+  const LaunchReport report = run(trial);
+  ASSERT_EQ(report.findings.size(), 1u) << describe(report);
+  EXPECT_EQ(report.findings[0].check, Check::kBarrierDeadlock);
+  EXPECT_NE(report.findings[0].message.find("polls"), std::string::npos) << describe(report);
+}
+
 }  // namespace
 }  // namespace moe4::ptx::test
