@@ -6,6 +6,7 @@
 #include "oracle/cli/command.h"
 #include "oracle/cli/number_options.h"
 #include "oracle/cli/progress.h"
+#include "oracle/cli/selftest_faults.h"
 #include "oracle/cli/tier.h"
 #include "oracle/mutation/kill_table.h"
 #include "oracle/report/write_file.h"
@@ -22,6 +23,7 @@ struct Options {
   std::uint64_t seed = 1;
   double time = 0;
   int jobs = 0;
+  FaultOptions faults;
 };
 
 Result<std::set<ptx::Mutation>> parse_kinds(const std::vector<std::string>& names) {
@@ -95,32 +97,52 @@ void add_selftest(CLI::App& app, ExitCode& code) {
   CLI::App* command =
       app.add_subcommand("selftest", "Plant faults and count how many of them the gate's cases see");
   auto options = std::make_shared<Options>();
-  command
-      ->add_option(
-          "--mutate", options->mutate,
-          "A kernel (moe4 list subjects), or with --declare a PTX file: each statement is changed in turn")
-      ->required();
-  command->add_option("--declare", options->declare, "The declaration of a PTX file (docs/ptx_subject.md)");
-  command->add_option("--kinds", options->kinds, "Only these mutations, as barrier,offset")->delimiter(',');
+  CLI::Option* mutated = command->add_option(
+      "--mutate", options->mutate,
+      "A kernel (moe4 list subjects), or with --declare a PTX file: each statement is changed in turn");
+  add_fault_options(*command, options->faults, mutated);
+  command->add_option("--declare", options->declare, "The declaration of a PTX file (docs/ptx_subject.md)")
+      ->needs(mutated);
+  command->add_option("--kinds", options->kinds, "Only these mutations, as barrier,offset")
+      ->delimiter(',')
+      ->needs(mutated);
   command->add_option("--limit", options->limit, "So many mutants, drawn by --seed; default: all")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--seed", options->seed, "Which of them --limit draws; default 1")->check(seed());
-  command->add_option("--tier", options->tier,
-                      "The cases that a mutant must pass: smoke (default), ci, nightly");
-  command->add_option("--time", options->time, "Start no mutant after this many seconds")->check(seconds());
-  command->add_option("--jobs", options->jobs, "Threads; default: all cores")->check(CLI::PositiveNumber);
-  command->add_option("--equivalent", options->equivalent,
-                      "The ledger of equivalent mutants; default: the built-in one");
+      ->check(CLI::PositiveNumber)
+      ->needs(mutated);
+  command
+      ->add_option("--seed", options->seed,
+                   "Which mutants --limit draws, or where faults are planted; default 1")
+      ->check(seed());
+  command
+      ->add_option("--tier", options->tier, "The cases that a mutant must pass: smoke (default), ci, nightly")
+      ->needs(mutated);
+  command->add_option("--time", options->time, "Start no mutant after this many seconds")
+      ->check(seconds())
+      ->needs(mutated);
+  command->add_option("--jobs", options->jobs, "Threads; default: all cores")
+      ->check(CLI::PositiveNumber)
+      ->needs(mutated);
+  command
+      ->add_option("--equivalent", options->equivalent,
+                   "The ledger of equivalent mutants; default: the built-in one")
+      ->needs(mutated);
   command->footer(
-      "Exit code 5 when fewer than 95 % of the mutants are killed, or when the ledger of equivalent mutants "
+      "Without --mutate the catalogue of faults is planted in the cases of smoke and ci (docs/faults.md): "
+      "exit "
+      "code 5\nwhen one is not caught, or a healthy kernel is not PASSED. With it: exit code 5 when fewer "
+      "than 95 % of the mutants are killed, or when the ledger of equivalent mutants "
       "is "
       "wrong:\n"
       "an entry that matches no mutant, or whose mutant is killed.\n"
       "Examples:\n"
+      "  moe4 selftest\n"
+      "  moe4 selftest --fault one_nibble_step --fault store_ties_away --seed 7\n"
       "  moe4 selftest --mutate mxfp4_linear_tile_bf16\n"
       "  moe4 selftest --mutate kernel.ptx --declare kernel.json --time 60\n"
       "  moe4 selftest --mutate mxfp4_linear_warp_f32 --kinds barrier,order,predicate --limit 100");
-  command->callback([options, &code] { code = mutate(*options); });
+  command->callback([options, &code] {
+    code = options->mutate.empty() ? selftest_faults(options->faults, options->seed) : mutate(*options);
+  });
 }
 
 }  // namespace moe4::oracle::cli

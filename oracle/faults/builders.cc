@@ -1,0 +1,91 @@
+#include "oracle/faults/builders.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace moe4::oracle {
+namespace {
+
+constexpr std::int64_t kTile = 16;
+
+// Rows begin … and columns begin … of the output.
+struct Block {
+  std::int64_t row, rows, column, columns;
+};
+
+void take_block(const Tensor& from, const Block& block, std::int64_t out, Tensor& to) {
+  for (std::int64_t r = block.row; r < block.row + block.rows; ++r) {
+    for (std::int64_t o = block.column; o < block.column + block.columns; ++o)
+      take_output(from, r * out + o, to);
+  }
+}
+
+// site: a row and a column inside of the block.
+Plant edited_block(Edit edit, std::function<Block(const Scene&, const Site&)> block_at) {
+  return [edit = std::move(edit), block_at = std::move(block_at)](Scene& scene, SubjectRun& run) -> Status {
+    const std::optional<Site> site = scene.site();
+    if (!site) return {};
+    CaseData seen = scene.copy();
+    edit(scene, seen);
+    SubjectRun other = run;
+    if (Status error = recompute(seen, other)) return error;
+    const Block block = block_at(scene, *site);
+    take_block(other.output, block, scene.shape().out, run.output);
+    scene.note(fmt::format("rows {}..{}, columns {}..{}", block.row, block.row + block.rows - 1, block.column,
+                           block.column + block.columns - 1));
+    return {};
+  };
+}
+
+}  // namespace
+
+Plant edited(Edit edit) {
+  return [edit = std::move(edit)](Scene& scene, SubjectRun& run) -> Status {
+    CaseData seen = scene.copy();
+    edit(scene, seen);
+    return recompute(seen, run);
+  };
+}
+
+Plant edited_row(Edit edit) {
+  return edited_block(std::move(edit), [](const Scene& scene, const Site& site) {
+    return Block{site.row, 1, 0, scene.shape().out};
+  });
+}
+
+Plant edited_tile(Edit edit) {
+  return edited_block(std::move(edit), [](const Scene& scene, const Site& site) {
+    const std::int64_t row = site.row / kTile * kTile;
+    const std::int64_t column = site.out / kTile * kTile;
+    return Block{row, std::min(kTile, scene.shape().rows - row), column,
+                 std::min(kTile, scene.shape().out - column)};
+  });
+}
+
+Plant arithmetic(Arith alter) {
+  return [alter = std::move(alter)](Scene& scene, SubjectRun& run) -> Status {
+    if (!scene.small()) return {};
+    Arithmetic wrong;
+    wrong.order.kind = Order::Kind::kSeq;
+    alter(wrong);
+    const CaseData& data = scene.data();
+    const bool weights = data.op != Op::kCombine;
+    const ArithmeticUse use = {scene.shape().dtype,
+                               weights ? std::optional<WeightFormat>(data.weights) : std::nullopt};
+    if (check_arithmetic(wrong, use)) return {};
+    Result<Norm> result = declared_result(data, wrong);
+    if (!result.ok()) return result.error();
+    run.output = std::move(result->output);
+    return {};
+  };
+}
+
+Plant output(OutputEdit edit) {
+  return [edit = std::move(edit)](Scene& scene, SubjectRun& run) -> Status {
+    edit(scene, run);
+    return {};
+  };
+}
+
+}  // namespace moe4::oracle
