@@ -8,6 +8,7 @@
 #include "oracle/cli/not_an_input.h"
 #include "oracle/cli/policy_option.h"
 #include "oracle/file/case_file.h"
+#include "oracle/judge/identify.h"
 #include "oracle/judge/verdict.h"
 #include "oracle/report/failure.h"
 #include "oracle/report/json.h"
@@ -59,7 +60,8 @@ ExitCode check(const Options& options) {
   SubjectRun run;
   run.output = std::move(actual->output);
   if (actual->written) run.written = std::move(*actual->written);
-  const Verdict verdict = judge(*data, *declaration, run);
+  Verdict verdict = judge(*data, *declaration, run);
+  if (verdict.mismatched > 0) verdict.where.push_back(identification(*data, *declaration, run.output));
   if (!options.json.empty()) {
     if (Status status = write_file(options.json, verdict_json(verdict, output_shape(*data).dtype))) {
       return refuse(*status);
