@@ -14,6 +14,8 @@ constexpr std::uint32_t kWarpThreads = 32;
 constexpr std::uint32_t kTileTokens = 4;
 constexpr std::uint32_t kTileOutputs = 32;
 constexpr std::uint32_t kRowsAWarp = 4;
+constexpr std::uint32_t kMmaRows = 8;
+constexpr std::uint32_t kMmaOutputs = 64;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
@@ -62,6 +64,13 @@ std::optional<KernelLaunch> plan_warp_four_rows(const Variant& variant, const La
   if (has_no_outputs(shape) || places == 0) return std::nullopt;
   const std::int64_t blocks =
       ceil_div(places, kRowsAWarp) * ceil_div(shape.out, kBlockThreads / kWarpThreads);
+  return plan(variant, shape, buffers, blocks, {kBlockThreads, 1, 1});
+}
+
+std::optional<KernelLaunch> plan_mma_indexed(const Variant& variant, const LaunchShape& shape,
+                                             const TensorBuffers& buffers) {
+  if (has_no_outputs(shape) || shape.capacity == 0) return std::nullopt;
+  const std::int64_t blocks = ceil_div(shape.capacity, kMmaRows) * ceil_div(shape.out, kMmaOutputs);
   return plan(variant, shape, buffers, blocks, {kBlockThreads, 1, 1});
 }
 

@@ -21,4 +21,6 @@ Plan plan_tile;              // 4 tokens × 32 outputs a block
 // (indexed), else the rows of latent_tokens.
 Plan plan_warp_four_rows;
 
+Plan plan_mma_indexed;  // 8 places of sorted_ids × 64 outputs a block of 4 warps
+
 }  // namespace moe4::gpu

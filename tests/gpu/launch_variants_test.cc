@@ -51,7 +51,7 @@ TEST(LaunchVariants, NamesFilesAndDtypesAgree) {
     EXPECT_NE(variant.declaration.find("\"dtypes\": [\"" + std::string(variant.dtype) + "\"]"),
               std::string_view::npos);
   }
-  EXPECT_EQ(names.size(), 15u);
+  EXPECT_EQ(names.size(), 17u);
 }
 
 TEST(LaunchVariants, EveryKernelFileIsListed) {
@@ -150,6 +150,8 @@ TEST(LaunchVariants, GridsCoverTheOutputsAndNoMore) {
         const std::int64_t blocks = launch->grid.x;
         if (tile) {
           EXPECT_EQ(blocks, (places + 3) / 4 * ((out + 31) / 32));
+        } else if (variant.file.find("_mma") != std::string_view::npos) {
+          EXPECT_EQ(blocks, (places + 7) / 8 * ((out + 63) / 64));
         } else if (rows) {
           EXPECT_EQ(blocks, (places + 3) / 4 * ((out + 3) / 4));
         } else {

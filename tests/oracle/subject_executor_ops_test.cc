@@ -95,6 +95,12 @@ const Planted kPlanted[] = {
     {"no sign", "mxfp4_grouped_masked_warp_bf16", kMasked, "bits", "-2118123520", "29360128"},
     {"output truncated", "int4_indexed_warp_bf16", kIndexed, "exact24", "cvt.rn.bf16", "cvt.rz.bf16"},
     {"output truncated", "mxfp4_indexed_warp_bf16", kIndexed, "exact24", "cvt.rn.bf16", "cvt.rz.bf16"},
+    {"zero point 7", "int4_indexed_mma_bf16", kIndexed, "exact24", "-1022835960", "-1022901497"},
+    {"a copy is not waited for", "int4_indexed_mma_bf16", kIndexed, "exact8", "cp.async.wait_group", "//"},
+    {"no barrier", "mxfp4_indexed_mma_bf16", kIndexed, "exact8", "bar.sync", "//"},
+    {"output truncated", "mxfp4_indexed_mma_bf16", kIndexed, "exact24", "cvt.rn.bf16", "cvt.rz.bf16"},
+    {"blocks of another size", "int4_indexed_mma_bf16", kIndexed, "exact8", "", "",
+     off_by<&LaunchShape::block_m, 8>},
     {"sentinels taken for rows", "int4_indexed_warp_bf16", kIndexed, "exact8", "", "",
      off_by<&LaunchShape::tokens, 1>},
     {"last rows taken for sentinels", "int4_indexed_warp_bf16", kIndexed, "exact8", "", "",
@@ -131,6 +137,23 @@ TEST(ExecutorSubjectOps, EveryPlantedFaultFailsAndTheKernelItselfPasses) {
     variant.ptx = ptx;
     if (planted.plan != nullptr) variant.plan = planted.plan;
     EXPECT_EQ(name_of(judge_variant(variant, line).verdict.status), "FAILED");
+  }
+}
+
+// The cp.async pipeline holds whatever the order of warps and blocks and however late its copies land.
+TEST(ExecutorSubjectOps, ThePipelineHoldsUnderEverySchedule) {
+  if (!built_with_nvcc()) GTEST_SKIP() << "the kernels are compiled with nvcc only";
+  for (const char* name : {"int4_indexed_mma_bf16", "mxfp4_indexed_mma_bf16"}) {
+    const Variant& variant = registered(name);
+    for (int schedule = 1; schedule <= 12; ++schedule) {
+      // Six slabs and a half: every stage is filled again, and the last slab has a tail.
+      std::string line = with(with(kIndexed, "WEIGHTS", std::string(variant.weights)), "FILL", "exact24");
+      line = with(with(line, "in=96", "in=416"), "tokens=9", "tokens=5") +
+             " schedule=" + std::to_string(schedule);
+      const Judged judged = judge_variant(variant, line);
+      EXPECT_EQ(name_of(judged.verdict.status), "PASSED") << line << "\n" << judged.verdict.reason;
+      EXPECT_TRUE(judged.run.findings.empty()) << line;
+    }
   }
 }
 
