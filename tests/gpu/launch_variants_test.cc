@@ -131,7 +131,9 @@ TEST(LaunchVariants, NoOutputsMeansNoLaunch) {
     LaunchShape no_slots = shape_of(variant, 1, 1);
     no_slots.top_k = 0;
     EXPECT_TRUE(plan_of(variant, no_slots));
-    if (variant.op == "indexed") EXPECT_FALSE(plan_of(variant, shape_of(variant, 0, 1)));
+    if (variant.op == "indexed") {
+      EXPECT_FALSE(plan_of(variant, shape_of(variant, 0, 1)));
+    }
   }
 }
 
