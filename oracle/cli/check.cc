@@ -32,6 +32,7 @@ Result<Declaration> declaration_of(const Options& options, const Policy& policy)
   d.name = "file";
   d.arithmetic = *arithmetic;
   d.profile = arithmetic_value(d.arithmetic, "profile");
+  d.any_accumulation = !options.arithmetic.given.contains("accumulation");
   d.zero = policy.zero;
   return d;
 }
@@ -92,9 +93,10 @@ void add_check(CLI::App& app, ExitCode& code) {
   command->footer(
       "No tolerance is set by hand: an output must lie in the interval that is proved for the declared "
       "arithmetic.\n"
-      "Without --order every order is allowed, and the share of outputs with one acceptable value, which is "
-      "printed,\n"
-      "is smaller. A true --order makes the verdict sharper.\n"
+      "Without --order every order is allowed, without --accumulation FP32 and every tensor core, and the "
+      "share of\n"
+      "outputs with one acceptable value, which is printed, is smaller. True options make the verdict "
+      "sharper.\n"
       "Examples:\n"
       "  moe4 check case.safetensors actual.safetensors\n"
       "  moe4 check case.safetensors actual.safetensors --order 'lanes(32,8)+shfl' --json verdict.json\n"

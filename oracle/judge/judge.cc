@@ -139,6 +139,7 @@ Verdict judge(const CaseData& data, const Declaration& declaration, const Subjec
   const Arithmetic arithmetic = arithmetic_of(declaration);
   const bool exact = norm_is_due(arithmetic, bits);
   const bool undeclared = declaration.profile.empty();
+  const bool any_unit = undeclared || declaration.any_accumulation;
 
   if (exact) {
     verdict.rule = fmt::format("VER-3: bits equal the norm's (exact{})", bits);
@@ -151,9 +152,12 @@ Verdict judge(const CaseData& data, const Declaration& declaration, const Subjec
       return verdict;
     }
   } else {
-    verdict.rule = "VER-4: inside the proved interval (" + arithmetic_words(arithmetic) + ")";
+    verdict.rule = "VER-4: inside the proved interval (" + arithmetic_words(arithmetic) +
+                   (any_unit ? ", accumulation=any)" : ")");
   }
-  Result<Due> due = exact ? bits_due(data) : interval_due(data, arithmetic);
+  Result<Due> due = exact      ? bits_due(data)
+                    : any_unit ? interval_due_of_any_unit(data, arithmetic)
+                               : interval_due(data, arithmetic);
   if (!due.ok()) {
     if (verdict.status == VerdictStatus::kFailed) return verdict;
     mistrust(verdict, "VER-8: no bound: " + due.error().message());

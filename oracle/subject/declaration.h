@@ -33,6 +33,7 @@ struct Declaration {
   // What it computes.
   std::string profile;  // as in arithmetic; empty: undeclared
   Arithmetic arithmetic;
+  bool any_accumulation = false;  // "accumulation": "any": judged for every unit, its own unused (VER-16)
   ZeroCompare zero = ZeroCompare::kAny;
   bool nonfinite_ieee = true;  // "nonfinite": "ieee" or "unspecified"
   bool deterministic = true;

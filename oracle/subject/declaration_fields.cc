@@ -222,8 +222,14 @@ constexpr DeclarationField kFields[] = {
      [](const Declaration& d) { return d.profile.empty() ? Json() : Json(d.profile); }},
     {"order", false, read_setting,
      [](const Declaration& d) -> Json { return arithmetic_value(d.arithmetic, "order"); }},
-    {"accumulation", false, read_setting,
-     [](const Declaration& d) -> Json { return arithmetic_value(d.arithmetic, "accumulation"); }},
+    {"accumulation", false,
+     [](Name f, const Json& v, Declaration& d) -> Status {
+       d.any_accumulation = v == "any";
+       return d.any_accumulation ? Status() : read_setting(f, v, d);
+     },
+     [](const Declaration& d) -> Json {
+       return d.any_accumulation ? "any" : arithmetic_value(d.arithmetic, "accumulation");
+     }},
     {"products", false, read_setting,
      [](const Declaration& d) -> Json { return arithmetic_value(d.arithmetic, "products"); }},
     {"ftz", false, [](Name f, const Json& v, Declaration& d) { return read_bool(f, v, d.arithmetic.ftz); },

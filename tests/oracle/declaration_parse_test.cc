@@ -80,6 +80,15 @@ TEST(Declaration, DefaultsOfTheSmallest) {
   EXPECT_EQ(d->policy, Policy{});
 }
 
+TEST(Declaration, AnyAccumulation) {
+  json given = full();
+  given["accumulation"] = "any";
+  const Result<Declaration> d = parse_declaration(given.dump());
+  ASSERT_TRUE(d.ok()) << d.error().message();
+  EXPECT_TRUE(d->any_accumulation);
+  EXPECT_EQ(json::parse(to_json(*d)), given);
+}
+
 TEST(Declaration, EveryFieldIsReadAndWritten) {
   const json given = full();
   const Result<Declaration> d = parse_declaration(given.dump());

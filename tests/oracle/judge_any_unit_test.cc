@@ -1,0 +1,57 @@
+// VER-16: what is judged for any unit.
+#include "oracle/judge/verdict.h"
+#include "oracle/subject/subject.h"
+#include "reference/profile/declared_rows.h"
+#include "tests/oracle/op_support.h"
+
+namespace moe4::oracle {
+namespace {
+
+Declaration of_any_unit() {
+  Declaration d = make_reference_subject()->declaration();
+  d.arithmetic.order = parse_order("any").value();
+  d.any_accumulation = true;
+  return d;
+}
+
+SubjectRun norm_run_of(const CaseData& data) { return make_reference_subject()->run(data); }
+
+// VER-16. What a tensor core returns is outside of FP32's interval of any order, and inside that of any unit.
+TEST(JudgeAnyUnit, HoldsEveryUnitAndIsWiderThanFp32) {
+  Case c = case_of("tokens=4 experts=2 top_k=1 in=4096 out=16 seed=3");
+  c.op = Op::kIndexed;
+  c.weights = WeightFormat::kInt4;
+  c.fill = Fill::kPositive;
+  const CaseData data = data_of(c);
+  const Declaration any = of_any_unit();
+  int outside_fp32 = 0;
+  for (const char* unit : {"f32_sequential", "ampere", "hopper"}) {
+    Arithmetic arithmetic = any.arithmetic;
+    arithmetic.accumulation = parse_accumulation(unit).value();
+    Result<RowsResult> rows = declared_indexed(data.indexed(), arithmetic, data.policy);
+    ASSERT_TRUE(rows.ok()) << rows.error().message();
+    SubjectRun run = norm_run_of(data);
+    run.output = std::move(rows->output);
+    const Verdict verdict = judge(data, any, run);
+    EXPECT_EQ(name_of(verdict.status), "PASSED") << unit << ": " << verdict.reason;
+    EXPECT_NE(verdict.rule.find("accumulation=any"), std::string::npos);
+    Declaration fp32 = any;
+    fp32.any_accumulation = false;
+    if (judge(data, fp32, run).status == VerdictStatus::kFailed) ++outside_fp32;
+  }
+  EXPECT_GE(outside_fp32, 1) << "the case does not tell units apart, so that the hull is not tried";
+}
+
+TEST(JudgeAnyUnit, IsNoExcuseForAWrongOutput) {
+  Case c = case_of("tokens=4 experts=2 top_k=1 in=256 out=16 seed=3");
+  c.op = Op::kIndexed;
+  c.weights = WeightFormat::kInt4;
+  c.fill = Fill::kReal;
+  const CaseData data = data_of(c);
+  SubjectRun run = norm_run_of(data);
+  run.output.as<std::uint16_t>()[0] ^= 0x0080;  // twice or half of an output
+  EXPECT_EQ(name_of(judge(data, of_any_unit(), run).status), "FAILED");
+}
+
+}  // namespace
+}  // namespace moe4::oracle
