@@ -31,7 +31,7 @@ Ref Decoder::constant(std::uint64_t value, unsigned bytes) {
     if (failed_) return {kConstant, false};
     found->second = static_cast<std::uint32_t>(at);
     function_.constants.resize(at + std::size_t{kLanes} * bytes);
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
+    for (unsigned lane = 0; bytes > 0 && lane < kLanes; ++lane) {  // 0: the type is unknown
       // Little-endian; the upper half of a 16-byte constant is zero.
       std::memcpy(function_.constants.data() + at + std::size_t{lane} * bytes, &value, std::min(bytes, 8u));
     }

@@ -46,6 +46,11 @@ TEST(ParserErrors, NameTheLine) {
   }
 }
 
+TEST(ParserErrors, ConstantOfAnUnknownType) {
+  const std::string text = kernel("", ".shared .b32 tile;\nmov.u31 %r1, tile;  // HERE\nret;");
+  EXPECT_EQ(refused_line(text), line_of(text, "HERE"));
+}
+
 TEST(ParserErrors, TableOfLop3HasEightBits) {
   const std::string text = kernel("", "lop3.b32 %r1, %r2, %r3, %r4, 256;  // HERE\nret;");
   EXPECT_EQ(refused_line(text), line_of(text, "HERE"));
