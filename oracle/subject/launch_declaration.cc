@@ -22,7 +22,7 @@ constexpr std::array kScalarTypes = {Word{"u8", ScalarType::kU8},   Word{"u16", 
                                      Word{"u32", ScalarType::kU32}, Word{"s32", ScalarType::kS32},
                                      Word{"u64", ScalarType::kU64}, Word{"s64", ScalarType::kS64},
                                      Word{"f32", ScalarType::kF32}, Word{"f64", ScalarType::kF64}};
-constexpr std::array kSwizzles = {Word{"none", MapSwizzle::kNone}, Word{"32", MapSwizzle::k32B},
+constexpr std::array kSwizzles = {Word{"none", MapSwizzle::kUnswizzled}, Word{"32", MapSwizzle::k32B},
                                   Word{"64", MapSwizzle::k64B}, Word{"128", MapSwizzle::k128B}};
 constexpr std::array kMapFills = {Word{"zero", MapFill::kZero}, Word{"nan", MapFill::kNan}};
 constexpr std::array kMemoryFills = {Word{"none", false}, Word{"zero", true}};

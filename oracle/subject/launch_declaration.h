@@ -40,7 +40,7 @@ struct ScalarArgument {
   friend bool operator==(const ScalarArgument&, const ScalarArgument&) = default;
 };
 
-enum class MapSwizzle { kNone, k32B, k64B, k128B };
+enum class MapSwizzle { kUnswizzled, k32B, k64B, k128B };
 enum class MapFill { kZero, kNan };
 
 // A tensor map (128 bytes by value). Dimension 0 is the fastest; strides are bytes, of dimensions 1 and up.
@@ -48,7 +48,7 @@ struct TensorMapArgument {
   std::string tensor;
   std::uint32_t element_bytes = 2;
   std::vector<Expression> dims, strides, box;
-  MapSwizzle swizzle = MapSwizzle::kNone;
+  MapSwizzle swizzle = MapSwizzle::kUnswizzled;
   MapFill fill = MapFill::kZero;
   friend bool operator==(const TensorMapArgument&, const TensorMapArgument&) = default;
 };

@@ -59,8 +59,8 @@ INSTANTIATE_TEST_SUITE_P(Triton, ForeignPtx,
                                          Foreign{"mxfp4_matmul", "sm80"}, Foreign{"mxfp4_matmul", "sm90"},
                                          Foreign{"mxfp4_dot_scaled", "sm80"},
                                          Foreign{"mxfp4_dot_scaled", "sm90"}),
-                         [](const testing::TestParamInfo<Foreign>& info) {
-                           return std::string(info.param.kernel) + "_" + info.param.target;
+                         [](const testing::TestParamInfo<Foreign>& foreign) {
+                           return std::string(foreign.param.kernel) + "_" + foreign.param.target;
                          });
 
 }  // namespace
