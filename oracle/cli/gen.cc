@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   std::string line, out;
-  std::string checkpoint, projection, experts;
+  std::string checkpoint, projection = "down", experts;
   std::int64_t layer = -1;
 };
 
@@ -73,10 +73,10 @@ void add_gen(CLI::App& app, ExitCode& code) {
       "--checkpoint", options->checkpoint,
       "Take the weights from this folder of safetensors files: Kimi K2, Kimi K3 or gpt-oss");
   CLI::Option* layer = command->add_option("--layer", options->layer, "The layer of the checkpoint");
-  CLI::Option* projection =
-      command->add_option("--projection", options->projection,
-                          "Which matrix of the experts: gate, up, down, gate_up (w1, w3, w2, w13)");
-  checkpoint->needs(layer)->needs(projection);
+  CLI::Option* projection = command->add_option(
+      "--projection", options->projection,
+      "Which matrix of the experts: gate, up, down (the default), gate_up (w1, w3, w2, w13)");
+  checkpoint->needs(layer);
   layer->needs(checkpoint)->check(CLI::NonNegativeNumber);
   projection->needs(checkpoint);
   command
