@@ -12,13 +12,15 @@ namespace moe4::layering {
 namespace {
 
 const std::regex& citation() {
-  static const std::regex kCitation(R"(\b(FMT|INT|LIN|RTE|COR|VAL|CASE|DATA|FILE|BND|VER|LAY|ACC|PRO|CKP)-([0-9]+)\b)");
+  static const std::regex kCitation(
+      R"(\b(FMT|INT|LIN|RTE|COR|VAL|CASE|DATA|FILE|BND|VER|LAY|ACC|PRO|CKP)-([0-9]+)\b)");
   return kCitation;
 }
 
 // Rule id -> file that states it.
 std::map<std::string, std::string> stated_rules() {
-  static const std::regex kRule(R"(^\*\*((FMT|INT|LIN|RTE|COR|VAL|CASE|DATA|FILE|BND|VER|LAY|ACC|PRO|CKP)-[0-9]+)\*\*)");
+  static const std::regex kRule(
+      R"(^\*\*((FMT|INT|LIN|RTE|COR|VAL|CASE|DATA|FILE|BND|VER|LAY|ACC|PRO|CKP)-[0-9]+)\*\*)");
   std::map<std::string, std::string> rules;
   for (const SourceFile& file : read_sources("docs/spec", {".md"})) {
     for (const std::string& line : file.lines) {

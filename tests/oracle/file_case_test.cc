@@ -63,7 +63,8 @@ TEST_F(CaseFile, SameContentSameBytesAndAlignedData) {
   EXPECT_EQ(length % 8, 0u);
   const Result<Header> header = parse_header(once.substr(8, length), once.size() - 8 - length);
   ASSERT_TRUE(header);
-  for (const auto& [name, entry] : header->tensors) EXPECT_EQ(entry.begin % size_of(*entry.dtype), 0u) << name;
+  for (const auto& [name, entry] : header->tensors)
+    EXPECT_EQ(entry.begin % size_of(*entry.dtype), 0u) << name;
 }
 
 TEST_F(CaseFile, ProofIsOfTheDataNotOfTheLine) {

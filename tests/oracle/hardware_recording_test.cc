@@ -51,7 +51,7 @@ T element(const std::vector<std::byte>& bytes, std::size_t at) {
 TEST(HardwareRecording, TilesAreTheReferencesStep) {
   for (const char* hardware : {"ampere", "hopper"}) {
     for (const std::string& name : {std::string(kMma), std::string(kWgmma),
-                                   std::string("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32")}) {
+                                    std::string("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32")}) {
       const Probe& probe = *find_probe(name);
       const std::uint32_t count = static_cast<std::uint32_t>(planted_products(probe)) + 6;
       const Recording r = recording_of(name, count, hardware);

@@ -109,8 +109,8 @@ struct Function {
   bool blocks_communicate = false;  // global atomics, acquire/release, volatile global access
   bool uses_dynamic_shared = false;
   bool multiplies_f16 = false, multiplies_bf16 = false;
-  // Registers that wgmma uses have places of their own from the first wgmma to the last wait, so that they can
-  // be written late. By place / 64: number + 1, or 0.
+  // Registers that wgmma uses have places of their own from the first wgmma to the last wait, so that they
+  // can be written late. By place / 64: number + 1, or 0.
   std::uint32_t held_registers = 0;
   std::vector<std::uint32_t> held_slots;
   std::vector<bool> touches_held;  // one an instruction: it names one of them and is no wgmma

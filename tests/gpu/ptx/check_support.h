@@ -38,12 +38,11 @@ LaunchReport run(const Trial& trial);
 
 // The report has a finding of this kind at the line of `marker`, and no finding of another kind.
 // A place given must be the finding's block and thread.
-Finding expect_finding(const Trial& trial, const LaunchReport& report, Check check,
-                              std::string_view marker, std::optional<Dim3> block = {},
-                              std::optional<Dim3> thread = {});
+Finding expect_finding(const Trial& trial, const LaunchReport& report, Check check, std::string_view marker,
+                       std::optional<Dim3> block = {}, std::optional<Dim3> thread = {});
 // One side of the race is at `first`, the other at `second`, in either order; both sides name places.
-Finding expect_race(const Trial& trial, const LaunchReport& report, Check check,
-                           std::string_view first, std::string_view second);
+Finding expect_race(const Trial& trial, const LaunchReport& report, Check check, std::string_view first,
+                    std::string_view second);
 
 // Findings as text, in order: what two runs are compared by.
 std::vector<std::string> as_text(const LaunchReport& report);

@@ -28,7 +28,8 @@ extern "C" __global__ void histogram(const unsigned char* in, unsigned* out, int
   extern __shared__ unsigned bins[];
   for (int i = threadIdx.x; i < 256; i += blockDim.x) bins[i] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&bins[in[i]], 1);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&bins[in[i]], 1);
   __syncthreads();
   for (int i = threadIdx.x; i < 256; i += blockDim.x)
     if (bins[i]) atomicAdd(&out[i], bins[i]);
@@ -42,12 +43,24 @@ extern "C" __global__ void mixture(const __nv_bfloat16* a, const __half* b, floa
   for (int k = 0; k < 8; ++k) local[k] = __bfloat162float(a[(i + k) % n]) * pair.scale;
   float x = local[(i >> pair.shift[1]) & 7];
   switch (i % 6) {
-    case 0: x = __fadd_rn(x, __half2float(b[i])); break;
-    case 1: x = __fdiv_rn(x, 3.0f); break;
-    case 2: x = __fsqrt_rn(fabsf(x)); break;
-    case 3: x = fminf(fmaxf(x, -1.0f), 1.0f); break;
-    case 4: x = __half2float(__hadd(b[i], __float2half_rn(x))); break;
-    default: x = __bfloat162float(__hmul(a[i], a[i])); break;
+    case 0:
+      x = __fadd_rn(x, __half2float(b[i]));
+      break;
+    case 1:
+      x = __fdiv_rn(x, 3.0f);
+      break;
+    case 2:
+      x = __fsqrt_rn(fabsf(x));
+      break;
+    case 3:
+      x = fminf(fmaxf(x, -1.0f), 1.0f);
+      break;
+    case 4:
+      x = __half2float(__hadd(b[i], __float2half_rn(x)));
+      break;
+    default:
+      x = __bfloat162float(__hmul(a[i], a[i]));
+      break;
   }
   out[i] = x;
 }
@@ -57,7 +70,8 @@ extern "C" __global__ void wide(const long long* in, double* out, long long divi
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const long long quotient = in[i] / divisor, rest = in[i] % divisor;
-  out[i] = __ddiv_rn((double)quotient, 7.0) + __dsqrt_rn((double)(rest < 0 ? -rest : rest)) * (double)__popcll(in[i]);
+  out[i] = __ddiv_rn((double)quotient, 7.0) +
+           __dsqrt_rn((double)(rest < 0 ? -rest : rest)) * (double)__popcll(in[i]);
 }
 
 // Sixteen-byte loads and packed nibbles.
