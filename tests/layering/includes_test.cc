@@ -24,6 +24,7 @@ const std::vector<Rule>& rules() {
       {"gpu/", {"gpu/"}},
       {"oracle/subject/gpu/", {"oracle/", "reference/", "gpu/"}},
       {"oracle/cli/", {"oracle/", "reference/", "gpu/"}},
+      {"oracle/python/", {"oracle/", "reference/"}},
       {"oracle/", {"oracle/", "reference/"}},
       {"tests/support/slow_model/", {"tests/support/slow_model/"}},
       {"tests/", {"tests/", "oracle/", "reference/", "gpu/"}},
@@ -49,7 +50,8 @@ std::optional<std::string> judge_include(const std::string& path, const std::str
     for (const std::string& prefix : rule.allowed) {
       if (!target.starts_with(prefix)) continue;
       const bool core_oracle = rule.folder == "oracle/";
-      const bool leaves_core = target.starts_with("oracle/subject/gpu/") || target.starts_with("oracle/cli/");
+      const bool leaves_core = target.starts_with("oracle/subject/gpu/") ||
+                               target.starts_with("oracle/cli/") || target.starts_with("oracle/python/");
       if (core_oracle && leaves_core) return path + " may not include " + target;
       return std::nullopt;
     }
@@ -73,6 +75,31 @@ TEST(Layering, IncludesStayInsideTheirLayer) {
   EXPECT_GT(files, 50) << "the source tree was not found";
 }
 
+// The Python package is built without some folders of the oracle; what it is built from must not need them.
+TEST(Layering, WhatPythonIsBuiltFromIsWhole) {
+  const std::regex setting(R"re(MOE4_ORACLE_WITHOUT "([^"]+)")re");
+  std::string without;
+  for (const std::string& line : read_source("oracle/python/CMakeLists.txt").lines) {
+    std::smatch m;
+    if (std::regex_search(line, m, setting)) without = "oracle/(" + m[1].str() + ")/";
+  }
+  ASSERT_NE(without, "");
+  const std::regex left_out(without), include("#include \"" + without);
+  int files = 0, needed = 0;
+  for (const SourceFile& file : read_sources("oracle", {".h", ".cc"})) {
+    const bool out = std::regex_search(file.path, left_out);
+    const bool beside = file.path.starts_with("oracle/cli/") || file.path.starts_with("oracle/subject/gpu/");
+    for (const std::string& line : file.lines) {
+      if (!std::regex_search(line, include)) continue;
+      ++needed;
+      EXPECT_TRUE(out || beside) << file.path << ": " << line;
+    }
+    ++files;
+  }
+  EXPECT_GT(files, 50);
+  EXPECT_GT(needed, 0) << "the folders that are left out are used by nobody?";
+}
+
 TEST(Layering, ForbiddenIncludesAreSeen) {
   EXPECT_TRUE(judge_include("reference/linear/x.cc", "#include \"oracle/case/case.h\""));
   EXPECT_TRUE(judge_include("reference/linear/x.cc", "#include \"gpu/ptx/ptx.h\""));
@@ -80,6 +107,8 @@ TEST(Layering, ForbiddenIncludesAreSeen) {
   EXPECT_TRUE(judge_include("gpu/ptx/x.cc", "#include \"gpu/device/device.h\""));
   EXPECT_TRUE(judge_include("oracle/judge/x.cc", "#include \"gpu/device/device.h\""));
   EXPECT_TRUE(judge_include("oracle/judge/x.cc", "#include \"oracle/subject/gpu/executor_subject.h\""));
+  EXPECT_TRUE(judge_include("oracle/judge/x.cc", "#include \"oracle/python/views.h\""));
+  EXPECT_TRUE(judge_include("oracle/python/x.cc", "#include \"gpu/ptx/ptx.h\""));
   EXPECT_TRUE(judge_include("oracle/judge/x.cc", "#include <cuda_runtime.h>"));
   EXPECT_TRUE(judge_include("tests/support/slow_model/x.cc", "#include \"reference/tensor.h\""));
   EXPECT_FALSE(judge_include("oracle/subject/gpu/x.cc", "#include \"gpu/device/device.h\""));
