@@ -168,8 +168,34 @@ std::vector<std::uint32_t> find_intervals(const Function& function, std::vector<
   return at_entry;
 }
 
-// Registers that wgmma uses keep their places from the first wgmma to the last wait, since they are written
-// when the wait comes.
+// Calls visit(from, to) for every branch.
+template <class Visit>
+void for_branches(const Function& function, const Visit& visit) {
+  for (std::uint32_t i = 0; i < function.code.size(); ++i) {
+    const Roles::Flow flow = function.roles[i].flow;
+    if (flow == Roles::Flow::kBranch) visit(i, static_cast<std::uint32_t>(function.code[i].imm));
+    if (flow != Roles::Flow::kList) continue;
+    for (const std::uint32_t target : function.branch_lists[function.code[i].aux]) visit(i, target);
+  }
+}
+
+// The region and all loops that reach into it.
+void cover_loops(const Function& function, Interval* region) {
+  bool grown = true;
+  while (grown) {
+    const Interval before = *region;
+    for_branches(function, [&](std::uint32_t from, std::uint32_t to) {
+      if (to > from || to > region->last || from < region->first) return;
+      region->cover(to);
+      region->cover(from);
+    });
+    grown = region->first != before.first || region->last != before.last;
+  }
+}
+
+// Registers that wgmma uses keep their places from the first wgmma to the last wait, since they are read and
+// written when the wait comes; and in the loops around, where a wgmma may be under way from one turn to the
+// next.
 std::vector<std::uint32_t> find_held(Function& function, std::vector<Interval>* intervals) {
   Interval region;
   std::vector<bool> seen(intervals->size(), false);
@@ -188,6 +214,7 @@ std::vector<std::uint32_t> find_held(Function& function, std::vector<Interval>* 
     }
   }
   if (held.empty()) return held;
+  cover_loops(function, &region);
   for (const std::uint32_t reg : held) {
     (*intervals)[reg].cover(region.first);
     (*intervals)[reg].cover(region.last);

@@ -195,6 +195,54 @@ TEST(Wgmma, AFromRegisters) {
   }
 }
 
+// The second product of a turn ends in the next turn: what is computed at the head of the loop, before any
+// product in the text, may not take the place of its fragments.
+TEST(Wgmma, FragmentsLastIntoTheNextTurnOfALoop) {
+  const std::string product =
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {d0, d1, d2, d3}, {X0, X1, X2, X3}, %rd2, 1, 1, "
+      "1, 0;\n"
+      "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 1;\n";
+  const auto with = [&](const char* name) {
+    std::string text = product;
+    for (std::size_t at = 0; (at = text.find('X', at)) != std::string::npos;) text.replace(at, 1, name);
+    return text;
+  };
+  const auto set = [](const std::string& name) {
+    std::string text;
+    for (int n = 0; n < 4; ++n) text += "add.u32 " + name + std::to_string(n) + ", %r8, 0x3f803f80;\n";
+    return text;
+  };
+  const std::string text = kernel(".param .u64 out", R"(
+.shared .align 1024 .b8 tile[1024];
+.reg .f32 d<4>; .reg .b32 first<4>; .reg .b32 second<4>; .reg .b32 t<10>;
+mov.u32 %r1, %tid.x; mov.u32 %r2, tile; ld.param.u64 %rd1, [out]; mov.u32 %r8, 0;
+mad.lo.u32 %r3, %r1, 8, %r2; mov.u32 %r5, 0x3f803f80; st.shared.v2.u32 [%r3], {%r5, %r5};
+fence.proxy.async.shared::cta; bar.sync 0;
+mov.f32 d0, 0f00000000; mov.f32 d1, d0; mov.f32 d2, d0; mov.f32 d3, d0;
+shr.u32 %r4, %r2, 4; cvt.u64.u32 %rd2, %r4; or.b64 %rd2, %rd2, 0x4000004000010000;
+mov.u32 %r6, 0;
+TURN:
+add.u32 t0, %r1, %r6; add.u32 t1, %r1, t0; add.u32 t2, %r1, t1; add.u32 t3, %r1, t2; add.u32 t4, %r1, t3;
+add.u32 t5, %r1, t4; add.u32 t6, %r1, t5; add.u32 t7, %r1, t6; add.u32 t8, %r1, t7; add.u32 t9, %r1, t8;
+add.u32 t0, t0, t1; add.u32 t0, t0, t2; add.u32 t0, t0, t3; add.u32 t0, t0, t4; add.u32 t0, t0, t5;
+add.u32 t0, t0, t6; add.u32 t0, t0, t7; add.u32 t0, t0, t8; add.u32 t0, t0, t9; mul.lo.u32 %r8, t0, 0;
+)" + set("first") + "wgmma.fence.sync.aligned;\n" + with("first") +
+                                                         set("second") + "wgmma.fence.sync.aligned;\n" +
+                                                         with("second") + R"(
+add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 3; @%p1 bra TURN;
+wgmma.wait_group.sync.aligned 0;
+mul.wide.u32 %rd3, %r1, 16; add.u64 %rd4, %rd1, %rd3;
+st.global.v4.f32 [%rd4], {d0, d1, d2, d3};
+ret;)");
+  Memory memory;
+  Arguments arguments;
+  const std::uint64_t out = memory.add_output("out", 128 * 16);
+  Options options;
+  options.tensor_core = &plain_tensor_core();
+  expect_clean(run(parse_valid(text), memory, {1, 1, 1}, {128, 1, 1}, arguments.u64(out), options));
+  for (const float sum : read_all<float>(memory, out, 512)) ASSERT_EQ(sum, 3 * 2 * 16.0f);
+}
+
 TEST(Wgmma, ScalesAndNegation) {
   for (const char* scale_d : {"0", "1", "scale", "!scale"}) {
     for (const int scale_a : {1, -1}) {
