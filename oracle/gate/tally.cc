@@ -149,8 +149,11 @@ void Tally::close(const Declaration& declaration, const std::vector<Case>& cases
   }
   if (floors.every_tail) {
     // Rows to be combined have no I.
-    std::vector<Tail> wanted = {Tail::kTokens, Tail::kOutputs};
-    if (declaration.ops != std::vector<Op>{Op::kCombine}) wanted.push_back(Tail::kInputs);
+    std::vector<Tail> wanted = {Tail::kTokens};
+    if (declaration.out_multiple % kOutputTile != 0) wanted.push_back(Tail::kOutputs);
+    if (declaration.ops != std::vector<Op>{Op::kCombine} && declaration.in_multiple % kInputTile != 0) {
+      wanted.push_back(Tail::kInputs);
+    }
     const std::string names = missing(wanted, tails);
     if (!names.empty()) unmet.push_back("dimensions never judged with a tail: " + names);
   }

@@ -158,6 +158,22 @@ TEST(Gate, CombineIsNotAskedForATailOfI) {
   EXPECT_TRUE(mentions(gate(subject, combine, floors).tallies[0], "tail: in"));
 }
 
+TEST(Gate, ATailThatTheDeclarationRefusesIsNotAskedFor) {
+  FakeSubject subject("healthy");
+  Floors floors;
+  floors.every_tail = true;
+  const auto whole = cases_of(
+      "op=indexed weights=int4 tokens=5 experts=4 top_k=2 in=128 out=64 dtype=bf16 fill=exact8 "
+      "routing=uniform seed=0x1\n");
+  subject.mutable_declaration().ops = {Op::kIndexed};
+  subject.mutable_declaration().weights = {WeightFormat::kInt4};
+  subject.mutable_declaration().out_multiple = 64;
+  subject.mutable_declaration().in_multiple = 64;
+  EXPECT_TRUE(mentions(gate(subject, whole, floors).tallies[0], "tail: in"));
+  subject.mutable_declaration().in_multiple = 128;
+  EXPECT_FALSE(mentions(gate(subject, whole, floors).tallies[0], "tail"));
+}
+
 // An order that says nothing leaves wide intervals on data that cancels; the share of due bits then falls.
 TEST(Gate, WeakOrderOnRealDataIsUnmet) {
   const auto real = cases_of(
