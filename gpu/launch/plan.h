@@ -7,6 +7,7 @@
 
 #include <optional>
 
+#include "gpu/kernels/tiles.h"
 #include "gpu/launch/variant.h"
 
 namespace moe4::gpu {
@@ -22,5 +23,16 @@ Plan plan_tile;              // 4 tokens × 32 outputs a block
 Plan plan_warp_four_rows;
 
 Plan plan_mma_indexed;  // 8 places of sorted_ids × 64 outputs a block of 4 warps
+
+// The grouped wgmma kernels: kRows rows × 128 outputs a block of 384 threads, tokens, weights and INT4 scales
+// as tensor maps (tensor_maps.h), shared memory as gpu/kernels/tiles.h says.
+template <int kRows>
+Plan plan_wgmma_contiguous;
+template <int kRows>
+Plan plan_wgmma_masked;
+
+// The INT4 kernels for indexed rows in stages: each block of block_m ids is cut into tiles of Tile::kRows.
+template <class Tile>
+Plan plan_indexed_tiles;
 
 }  // namespace moe4::gpu

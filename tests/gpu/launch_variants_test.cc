@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <limits>
+#include <map>
+#include <regex>
 #include <set>
 
 #include "gpu/launch/arguments.h"
@@ -34,13 +36,50 @@ LaunchShape shape_of(const Variant& variant, std::int64_t places, std::int64_t o
   return shape;
 }
 
+// A name is its file, then _m and the rows of its tile where the file has several (0 rows: it has one), then
+// the dtype.
+std::pair<std::string, std::int64_t> stem_and_rows(const Variant& variant) {
+  std::smatch parts;
+  const std::string name(variant.name);
+  const std::regex form("(.*?)(?:_m([0-9]+))?_" + std::string(variant.dtype));
+  if (!std::regex_match(name, parts, form)) return {};
+  return {parts[1], parts[2].matched ? std::stoll(parts[2]) : 0};
+}
+
+// The kernels whose operands TMA brings.
+bool takes_maps(const Variant& variant) {
+  return variant.file.find("_grouped_") != std::string_view::npos &&
+         variant.file.find("_wgmma") != std::string_view::npos;
+}
+
+// What a block makes, as the heads of the kernels say.
+struct Block {
+  std::int64_t rows, outputs, threads;
+};
+
+Block block_of(const Variant& variant) {
+  static const std::map<std::string_view, Block> kIndexed = {
+      {"int4_indexed_wgmma_m16_bf16", {16, 128, 512}}, {"int4_indexed_wgmma_m32_bf16", {32, 256, 512}},
+      {"int4_indexed_wgmma_m64_bf16", {64, 256, 256}}, {"int4_indexed_wgmma_m176_bf16", {176, 256, 256}},
+      {"int4_indexed_decode_bf16", {24, 256, 128}},    {"int4_indexed_wide_m32_bf16", {32, 512, 256}},
+      {"int4_indexed_wide_m48_bf16", {48, 512, 256}},  {"int4_indexed_mma_bf16", {8, 64, 128}},
+      {"mxfp4_indexed_mma_bf16", {8, 64, 128}}};
+  const auto known = kIndexed.find(variant.name);
+  if (known != kIndexed.end()) return known->second;
+  if (takes_maps(variant)) return {stem_and_rows(variant).second, 128, 384};
+  if (variant.file.find("tile") != std::string_view::npos) return {4, 32, 128};
+  const bool rows = variant.op != "expert_linear" && variant.op != "combine";
+  return {rows ? 4 : 0, 4, 128};
+}
+
 TEST(LaunchVariants, NamesFilesAndDtypesAgree) {
   std::set<std::string_view> names;
   for (const Variant& variant : variants()) {
     SCOPED_TRACE(variant.name);
     EXPECT_TRUE(names.insert(variant.name).second) << "listed twice";
     const std::filesystem::path file(variant.file);
-    EXPECT_EQ(variant.name, file.stem().string() + "_" + std::string(variant.dtype));
+    const auto [stem, rows] = stem_and_rows(variant);
+    EXPECT_EQ(stem, file.stem().string());
     EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(MOE4_SOURCE_DIR) / file));
     EXPECT_NE(variant.declaration.find("\"name\": \"" + std::string(variant.name) + "\""),
               std::string_view::npos);
@@ -51,7 +90,7 @@ TEST(LaunchVariants, NamesFilesAndDtypesAgree) {
     EXPECT_NE(variant.declaration.find("\"dtypes\": [\"" + std::string(variant.dtype) + "\"]"),
               std::string_view::npos);
   }
-  EXPECT_EQ(names.size(), 17u);
+  EXPECT_EQ(names.size(), 33u);
 }
 
 TEST(LaunchVariants, EveryKernelFileIsListed) {
@@ -75,7 +114,7 @@ TEST(LaunchVariants, PtxHoldsTheEntry) {
 TEST(LaunchVariants, ArgumentsAreTensorsThenSizes) {
   for (const Variant& variant : variants()) {
     SCOPED_TRACE(variant.name);
-    const LaunchShape shape{6, 5, 64, 7, 2, 8, 24, 3};
+    const LaunchShape shape{6, 5, 64, 8, 2, 8, 24, 3};
     const auto launch = plan_of(variant, shape);
     ASSERT_TRUE(launch);
     EXPECT_EQ(launch->entry, variant.name);
@@ -86,7 +125,12 @@ TEST(LaunchVariants, ArgumentsAreTensorsThenSizes) {
     EXPECT_EQ(tensors.back(), "output");
     ASSERT_EQ(launch->arguments.size(), tensors.size() + sizes.size());
     for (std::uint32_t n = 0; n < tensors.size(); ++n) {
-      EXPECT_EQ(launch->arguments[n].kind, Argument::Kind::kBuffer);
+      const bool map = takes_maps(variant) && (tensors[n] == "latent_tokens" ||
+                                               tensors[n] == "packed_weights" || tensors[n] == "scales");
+      EXPECT_EQ(launch->arguments[n].kind, map ? Argument::Kind::kTensorMap : Argument::Kind::kBuffer);
+      if (map) {
+        EXPECT_EQ(ptx::problem_of(launch->arguments[n].map), "");
+      }
       EXPECT_EQ(launch->arguments[n].buffer.index, n);
     }
     for (std::size_t n = 0; n < sizes.size(); ++n) {
@@ -140,22 +184,21 @@ TEST(LaunchVariants, NoOutputsMeansNoLaunch) {
 // Threads, warps or tile cells: as many as the kernel needs for its outputs, and less than a block more.
 TEST(LaunchVariants, GridsCoverTheOutputsAndNoMore) {
   for (const Variant& variant : variants()) {
-    const bool rows = variant.op != "expert_linear" && variant.op != "combine";
+    const Block block = block_of(variant);
     const bool warp = variant.file.find("warp") != std::string_view::npos;
-    const bool tile = variant.file.find("tile") != std::string_view::npos;
     for (std::int64_t places : {1, 3, 4, 5, 127, 128, 129}) {
-      for (std::int64_t out : {1, 31, 32, 33, 64, 65}) {
+      for (std::int64_t out : {1, 31, 32, 33, 64, 65, 129, 257}) {
+        SCOPED_TRACE(std::string(variant.name) + " places " + std::to_string(places));
         const auto launch = plan_of(variant, shape_of(variant, places, out));
         ASSERT_TRUE(launch);
-        EXPECT_EQ(launch->block.x * launch->block.y * launch->block.z, 128u);
+        EXPECT_EQ(launch->block.x * launch->block.y * launch->block.z, block.threads);
         EXPECT_EQ(launch->grid.y * launch->grid.z, 1u);
         const std::int64_t blocks = launch->grid.x;
-        if (tile) {
-          EXPECT_EQ(blocks, (places + 3) / 4 * ((out + 31) / 32));
-        } else if (variant.file.find("_mma") != std::string_view::npos) {
-          EXPECT_EQ(blocks, (places + 7) / 8 * ((out + 63) / 64));
-        } else if (rows) {
-          EXPECT_EQ(blocks, (places + 3) / 4 * ((out + 3) / 4));
+        if (block.rows > 0) {
+          // Ids in blocks of 8 (shape_of), each cut into tiles: a tile of more rows has 8 of them.
+          const bool ids = variant.op == "indexed" && block.rows > 8;
+          const std::int64_t rows = ids ? 8 : block.rows;
+          EXPECT_EQ(blocks, (places + rows - 1) / rows * ((out + block.outputs - 1) / block.outputs));
         } else {
           const std::int64_t outputs_a_block = warp ? 4 : 128;
           EXPECT_GE(blocks * outputs_a_block, places * out);
@@ -163,6 +206,18 @@ TEST(LaunchVariants, GridsCoverTheOutputsAndNoMore) {
         }
       }
     }
+  }
+}
+
+TEST(LaunchVariants, BlocksOfMoreIdsThanATileAreCut) {
+  for (const Variant& variant : variants()) {
+    if (variant.op != "indexed" || block_of(variant).outputs < 128) continue;
+    SCOPED_TRACE(variant.name);
+    LaunchShape shape = shape_of(variant, 176 * 3, 512);
+    shape.block_m = 176;
+    const Block block = block_of(variant);
+    EXPECT_EQ(plan_of(variant, shape)->grid.x,
+              3 * ((176 + block.rows - 1) / block.rows) * ((512 + block.outputs - 1) / block.outputs));
   }
 }
 

@@ -191,6 +191,11 @@ TEST(ExecutorSubject, EveryRegisteredVariantRunsAndPasses) {
     line.weights = (*subject)->declaration().weights[0];
     line.tokens = 5, line.experts = 3, line.top_k = 2, line.in = 96, line.out = 33;
     line.dtype = (*subject)->declaration().dtypes[0];
+    if (!(*subject)->declaration().layouts.empty()) {
+      line.layout = (*subject)->declaration().layouts[0];
+      line.in = 128, line.out = 64;
+    }
+    ASSERT_FALSE((*subject)->declaration().refuses(line)) << variant.name;
     Result<CaseData> data = generate(line);
     ASSERT_TRUE(data.ok());
     const SubjectRun run = (*subject)->run(*data);

@@ -28,6 +28,13 @@ __device__ __forceinline__ std::uint16_t bf16_rn(float value) {
   return bits;
 }
 
+// Two at once: `low` in the low half.
+__device__ __forceinline__ std::uint32_t bf16x2_rn(float low, float high) {
+  std::uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
 // Two BF16 fused multiply-adds, each rounded once, subnormals kept.
 __device__ __forceinline__ std::uint32_t fma_rn_bf16x2(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
   std::uint32_t d;

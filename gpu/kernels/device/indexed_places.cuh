@@ -1,0 +1,71 @@
+// Which places of sorted_ids a block of an indexed kernel computes, and what stands there.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/kernels/device/indexed_stages.cuh"
+
+namespace moe4::device {
+
+struct IndexedIds {
+  const std::int32_t* __restrict__ sorted_ids;
+  const std::int32_t* __restrict__ expert_ids;
+  const std::int32_t* __restrict__ num_tokens_padded;
+  std::int64_t M, top_k, block_m;
+};
+
+template <int kRows>
+struct IndexedRows {
+  std::int32_t ids[kRows];      // rows of the output; negative: none
+  std::int32_t sources[kRows];  // rows of latent_tokens; negative: none
+};
+
+template <class Tile>
+__device__ __forceinline__ unsigned output_tiles(std::int64_t O) {  // <= gridDim.x
+  return static_cast<unsigned>((O + Tile::kOutputs - 1) / Tile::kOutputs);
+}
+
+// Tile blockIdx.x / output_tiles of the places: each block of block_m ids is cut into tiles of kRows. Fills
+// `rows`, in shared memory, and returns the tile's expert, or -1 where no row is due. By all threads; a
+// barrier is in it.
+template <class Tile>
+__device__ __forceinline__ std::int64_t indexed_rows(IndexedRows<Tile::kRows>& rows, const IndexedIds& ids,
+                                                     std::int64_t O) {
+  const auto block_tiles = static_cast<unsigned>((ids.block_m + Tile::kRows - 1) / Tile::kRows);
+  const unsigned tile = blockIdx.x / output_tiles<Tile>(O);
+  const std::int64_t block = tile / block_tiles;
+  const int first_row = static_cast<int>(tile % block_tiles) * Tile::kRows;  // of the block
+  const auto valid_ids = static_cast<std::uint32_t>(ids.M * ids.top_k);
+  const std::int64_t end = *ids.num_tokens_padded;
+  bool due = false;
+  for (int r = threadIdx.x; r < Tile::kRows; r += Tile::kThreads) {
+    const std::int64_t place = block * ids.block_m + first_row + r;
+    const bool active = first_row + r < ids.block_m && place < end;
+    const std::uint32_t id = active ? static_cast<std::uint32_t>(ids.sorted_ids[place]) : 0xFFFFFFFFu;
+    const bool valid = id < valid_ids;
+    rows.ids[r] = valid ? static_cast<std::int32_t>(id) : -1;
+    rows.sources[r] = valid ? static_cast<std::int32_t>(id / static_cast<std::uint32_t>(ids.top_k)) : -1;
+    due = due || valid;
+  }
+  if (!__syncthreads_or(due)) return -1;
+  return ids.expert_ids[block];
+}
+
+// What the block multiplies for that expert.
+template <class Tile>
+__device__ __forceinline__ IndexedWork indexed_work(const Bf16* __restrict__ latent_tokens,
+                                                    const std::uint32_t* __restrict__ packed_weights,
+                                                    const std::uint16_t* __restrict__ scales,
+                                                    std::int64_t expert, std::int64_t I, std::int64_t O) {
+  const std::int64_t first_output = std::int64_t{blockIdx.x % output_tiles<Tile>(O)} * Tile::kOutputs;
+  const auto parts = static_cast<unsigned>((O - first_output + Tile::kPartOutputs - 1) / Tile::kPartOutputs);
+  return {latent_tokens,
+          packed_weights + expert * (I / 16) * (2 * O),
+          scales + expert * (I / 32) * O,
+          I,
+          O,
+          first_output,
+          min(parts * Tile::kPartThreads, static_cast<unsigned>(Tile::kThreads))};
+}
+
+}  // namespace moe4::device

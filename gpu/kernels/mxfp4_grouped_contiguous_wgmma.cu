@@ -1,0 +1,57 @@
+// MXFP4, op=grouped_contiguous, wgmma: 64 or 128 rows × 128 outputs a block, BLOCK_K 64. The main loop is in
+// device/wgmma_grouped.cuh.
+//
+//   output[r,o]     = rn( c ),  c ← c + Σ_{i in step} w[e,o,i] · latent_tokens[r,i] from +0
+//                     e = m_indices[first row of the tile] >= 0; steps of 16 columns, ascending: order seq
+//   w[e,o,i]        = code · 2^(scale_bytes[e,o,i/32]-127) as BF16: exact, or ±Inf from 2^128 on
+//
+// rn is to BF16; c is a tensor core's FP32 accumulator. Runs begin at multiples of the tile's rows. Rows with
+// m_indices[r] < 0 are not written; in a tile that has an expert they are read.
+// Shapes: latent_tokens BF16 [m,I], packed_weights U8 [E,O,I/2], low nibble first, scale_bytes U8
+// [E,O,I/32], m_indices [m], output BF16 [m,O]; rows contiguous, bases 16-byte aligned, I a multiple of 32.
+// latent_tokens and packed_weights are tensor maps.
+// Launch: 384 threads, one dimension, ceil(m/rows) · ceil(O/128) blocks, WgmmaTile::kSharedBytes.
+#include <cstdint>
+
+#include "gpu/kernels/device/grouped_tiles.cuh"
+#include "gpu/kernels/device/wgmma_grouped.cuh"
+
+using namespace moe4::device;
+
+namespace {
+
+template <int kRows>
+__device__ __forceinline__ void contiguous(const TensorMap& latent_tokens, const TensorMap& packed_weights,
+                                           const std::uint8_t* __restrict__ scale_bytes,
+                                           const std::int32_t* __restrict__ m_indices,
+                                           Bf16* __restrict__ output, std::int64_t m, std::int64_t I,
+                                           std::int64_t O) {
+  using Tile = moe4::WgmmaTile<kRows, 64, sizeof(Mxfp4Rows::Scale)>;
+  const GroupedPlace at = contiguous_place<Tile>(m_indices, O);
+  if (at.expert < 0) return;
+  const GroupedWork work = {latent_tokens, packed_weights, I, O, at.first_row, 0, at.expert, at.first_output};
+  wgmma_grouped<Mxfp4Rows, Tile>(work, scale_bytes, output,
+                                 [&](int r) { return contiguous_row(m_indices, m, at.first_row + r); });
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(moe4::kGroupedThreads, 1)
+    mxfp4_grouped_contiguous_wgmma_m64_bf16(const __grid_constant__ TensorMap latent_tokens,
+                                            const __grid_constant__ TensorMap packed_weights,
+                                            const std::uint8_t* __restrict__ scale_bytes,
+                                            const std::int32_t* __restrict__ m_indices,
+                                            Bf16* __restrict__ output, std::int64_t m, std::int64_t I,
+                                            std::int64_t O) {
+  contiguous<64>(latent_tokens, packed_weights, scale_bytes, m_indices, output, m, I, O);
+}
+
+extern "C" __global__ void __launch_bounds__(moe4::kGroupedThreads, 1)
+    mxfp4_grouped_contiguous_wgmma_m128_bf16(const __grid_constant__ TensorMap latent_tokens,
+                                             const __grid_constant__ TensorMap packed_weights,
+                                             const std::uint8_t* __restrict__ scale_bytes,
+                                             const std::int32_t* __restrict__ m_indices,
+                                             Bf16* __restrict__ output, std::int64_t m, std::int64_t I,
+                                             std::int64_t O) {
+  contiguous<128>(latent_tokens, packed_weights, scale_bytes, m_indices, output, m, I, O);
+}
