@@ -10,6 +10,8 @@
 namespace moe4::gpu {
 namespace {
 
+constexpr std::size_t kMemoised = 4096;  // answers that are remembered at most
+
 int fewest_blocks(std::int64_t rows, std::int64_t experts) {
   const std::vector<std::int64_t> counts = drawn_rows(rows, experts);
   int best = 8;
@@ -48,6 +50,7 @@ int block_m_of_fewest_blocks(std::int64_t rows, std::int64_t experts) {
   static std::mutex mutex;
   static std::map<std::pair<std::int64_t, std::int64_t>, int> memo;
   const std::lock_guard lock(mutex);
+  if (memo.size() >= kMemoised) memo.clear();
   const auto [place, is_new] = memo.try_emplace({rows, experts}, 0);
   if (is_new) place->second = fewest_blocks(rows, experts);
   return place->second;

@@ -1,4 +1,4 @@
-#include "gpu/launch/dispatch/indexed_tile.h"
+#include "gpu/launch/dispatch/indexed_tiling.h"
 
 #include <algorithm>
 #include <bit>
@@ -22,8 +22,8 @@ bool few_rows(const WeightShape& shape, std::int64_t rows) { return rows_an_expe
 // A window in which two blocks share a multiprocessor without spilling.
 bool two_blocks_fit(int block_m) { return block_m >= 40 && block_m <= 80; }
 
-IndexedTile prefill_tile(const WeightShape& shape, std::int64_t rows) {
-  IndexedTile tile;
+IndexedTiling prefill_tile(const WeightShape& shape, std::int64_t rows) {
+  IndexedTiling tile;
   tile.block_m = prefill_block_m(shape, rows);
   if (tile.block_m <= 32) {
     tile.block_n = shape.out <= 4096 ? 128 : 256;
@@ -36,8 +36,8 @@ IndexedTile prefill_tile(const WeightShape& shape, std::int64_t rows) {
   return tile;
 }
 
-IndexedTile tensor_parallel_tile(const WeightShape& shape, std::int64_t rows) {
-  IndexedTile tile;
+IndexedTiling tensor_parallel_tile(const WeightShape& shape, std::int64_t rows) {
+  IndexedTiling tile;
   tile.block_m = tensor_parallel_block_m(shape, rows);
   const bool is_down = shape.in < shape.out;
   if (is_down) {
@@ -53,15 +53,15 @@ IndexedTile tensor_parallel_tile(const WeightShape& shape, std::int64_t rows) {
   return tile;
 }
 
-IndexedTile swapped_tile(int block_m, bool stream_k) {
+IndexedTiling swapped_tile(int block_m, bool stream_k) {
   return {.block_m = block_m, .blocks_per_sm = 4, .swapped = true, .stream_k = stream_k};
 }
 
-IndexedTile wide_tile(int block_m, int block_k) {
+IndexedTiling wide_tile(int block_m, int block_k) {
   return {.block_m = block_m, .block_n = 512, .block_k = block_k, .stream_k = true};
 }
 
-IndexedTile blackwell_tile(const WeightShape& shape, std::int64_t rows) {
+IndexedTiling blackwell_tile(const WeightShape& shape, std::int64_t rows) {
   const bool is_down = shape.in < shape.out;
   if (is_down) {
     if (rows <= 272) return swapped_tile(8, false);
@@ -73,12 +73,12 @@ IndexedTile blackwell_tile(const WeightShape& shape, std::int64_t rows) {
   return wide_tile(rows <= 1424 ? 32 : 48, 64);
 }
 
-IndexedTile ruled_tile(const Deployment& deployment, const WeightShape& shape, std::int64_t rows) {
+IndexedTiling ruled_tile(const Deployment& deployment, const WeightShape& shape, std::int64_t rows) {
   if (deployment.name == "h200_prefill_ep8") return prefill_tile(shape, rows);
   if (deployment.name == "h200_tp8") return tensor_parallel_tile(shape, rows);
   if (deployment.name == "h200_decode_ep8") return swapped_tile(decode_block_m(shape, rows), false);
   if (shape.experts == 48) return blackwell_tile(shape, rows);
-  return default_indexed_tile(deployment, shape);
+  return default_indexed_tiling(deployment, shape);
 }
 
 bool power_of_two(int value) { return value > 0 && std::has_single_bit(static_cast<unsigned>(value)); }
@@ -106,8 +106,8 @@ int decode_block_m(const WeightShape& shape, std::int64_t rows) {
   return expected <= 6 ? 8 : expected <= 13 ? 16 : 24;
 }
 
-IndexedTile default_indexed_tile(const Deployment& deployment, const WeightShape& shape) {
-  IndexedTile tile;
+IndexedTiling default_indexed_tiling(const Deployment& deployment, const WeightShape& shape) {
+  IndexedTiling tile;
   tile.block_m = deployment.default_block_m;
   tile.block_n = shape.out % 256 == 0 ? 256 : 128;
   tile.swapped = deployment.swapped;
@@ -115,13 +115,15 @@ IndexedTile default_indexed_tile(const Deployment& deployment, const WeightShape
   return tile;
 }
 
-IndexedTile indexed_tile(const Deployment& deployment, const WeightShape& shape, std::int64_t rows) {
-  const IndexedTile tile = ruled_tile(deployment, shape, rows);
-  return indexed_tile_error(tile, deployment.layout, shape).empty() ? tile
-                                                                    : default_indexed_tile(deployment, shape);
+IndexedTiling indexed_tiling(const Deployment& deployment, const WeightShape& shape, std::int64_t rows) {
+  const IndexedTiling tile = ruled_tile(deployment, shape, rows);
+  return indexed_tiling_error(tile, deployment.layout, shape).empty()
+             ? tile
+             : default_indexed_tiling(deployment, shape);
 }
 
-std::string indexed_tile_error(const IndexedTile& tile, std::string_view layout, const WeightShape& shape) {
+std::string indexed_tiling_error(const IndexedTiling& tile, std::string_view layout,
+                                 const WeightShape& shape) {
   const bool wgmma = layout == "indexed_wgmma";
   if (tile.block_m < 8 || tile.block_m % 8 != 0) return "block_m must be a multiple of 8";
   if (!power_of_two(tile.block_n) || !power_of_two(tile.block_k)) {

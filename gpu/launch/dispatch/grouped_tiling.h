@@ -9,7 +9,7 @@
 
 namespace moe4::gpu {
 
-struct GroupedTile {
+struct GroupedTiling {
   int block_m = 64;  // rows
   int block_n = 64;  // outputs
   int block_k = 64;  // inputs a pipeline stage
@@ -17,22 +17,24 @@ struct GroupedTile {
   int threads = 256;        // one producer warpgroup and one or two consumers
   bool overlapped = false;  // one wgmma group stays in flight while the next weights are decoded
 
-  bool operator==(const GroupedTile&) const = default;
+  bool operator==(const GroupedTiling&) const = default;
 };
 
 // Either a tile or why there is none.
-struct ChosenGroupedTile {
-  GroupedTile tile;
+struct ChosenGroupedTiling {
+  GroupedTiling tile;
   std::string error;
 };
 
 // rows: m, those of latent_tokens. multiprocessors: of the GPU, even.
-ChosenGroupedTile grouped_contiguous_tile(const WeightShape& shape, std::int64_t rows, int multiprocessors);
+ChosenGroupedTiling grouped_contiguous_tiling(const WeightShape& shape, std::int64_t rows,
+                                              int multiprocessors);
 
 // expected_m: mean rows an expert, a hint that changes no result.
-ChosenGroupedTile grouped_masked_tile(const WeightShape& shape, std::int64_t expected_m, int multiprocessors);
+ChosenGroupedTiling grouped_masked_tiling(const WeightShape& shape, std::int64_t expected_m,
+                                          int multiprocessors);
 
 // Shared memory of a tile, bytes: tokens and weights and scales for each stage, one output tile, barriers.
-std::int64_t grouped_shared_bytes(const GroupedTile& tile);
+std::int64_t grouped_shared_bytes(const GroupedTiling& tile);
 
 }  // namespace moe4::gpu

@@ -11,7 +11,7 @@
 
 namespace moe4::gpu {
 
-struct IndexedTile {
+struct IndexedTiling {
   int block_m = 8;    // rows: also the block size of the routing
   int block_n = 256;  // outputs
   int block_k = 64;   // inputs a pipeline stage
@@ -20,7 +20,7 @@ struct IndexedTile {
   bool swapped = false;   // weights on the M side
   bool stream_k = false;  // the last tiles are cut along I
 
-  bool operator==(const IndexedTile&) const = default;
+  bool operator==(const IndexedTiling&) const = default;
 };
 
 // rows a (expected) expert below which block_m is the one of fewest expected blocks.
@@ -29,13 +29,14 @@ int tensor_parallel_block_m(const WeightShape& shape, std::int64_t rows);  // h2
 int decode_block_m(const WeightShape& shape, std::int64_t rows);           // h200_decode_ep8
 
 // The tile for a deployment of op "indexed". Where its rules give a tile that the shape does not allow, and
-// for Blackwell with other than 48 experts, default_indexed_tile.
-IndexedTile indexed_tile(const Deployment& deployment, const WeightShape& shape, std::int64_t rows);
+// for Blackwell with other than 48 experts, default_indexed_tiling.
+IndexedTiling indexed_tiling(const Deployment& deployment, const WeightShape& shape, std::int64_t rows);
 
 // The deployment's default_block_m, the largest block_n of 256, 128 that divides O, block_k 64.
-IndexedTile default_indexed_tile(const Deployment& deployment, const WeightShape& shape);
+IndexedTiling default_indexed_tiling(const Deployment& deployment, const WeightShape& shape);
 
 // Why a tile is none that a kernel of this layout can have for the shape; empty if it is.
-std::string indexed_tile_error(const IndexedTile& tile, std::string_view layout, const WeightShape& shape);
+std::string indexed_tiling_error(const IndexedTiling& tile, std::string_view layout,
+                                 const WeightShape& shape);
 
 }  // namespace moe4::gpu

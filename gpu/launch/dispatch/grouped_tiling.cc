@@ -1,4 +1,4 @@
-#include "gpu/launch/dispatch/grouped_tile.h"
+#include "gpu/launch/dispatch/grouped_tiling.h"
 
 #include <algorithm>
 
@@ -13,19 +13,19 @@ constexpr std::int64_t kLongRows = 4096;  // I from which decode is bound by the
 std::int64_t align(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-std::int64_t stage_bytes(const GroupedTile& tile) {
+std::int64_t stage_bytes(const GroupedTiling& tile) {
   const std::int64_t tokens = std::int64_t{2} * tile.block_m * tile.block_k;
   const std::int64_t codes = std::int64_t{tile.block_n} * tile.block_k / 2;
   const std::int64_t scales = align(std::int64_t{2} * tile.block_n * (tile.block_k / 32), 128);
   return tokens + codes + scales;
 }
 
-std::int64_t output_bytes(const GroupedTile& tile) {
+std::int64_t output_bytes(const GroupedTiling& tile) {
   return align(std::int64_t{2} * tile.block_m * tile.block_n, 1024);
 }
 
 // The pipeline holds 512 inputs, or 768 where `deep`, and at least three stages.
-ChosenGroupedTile with_stages(GroupedTile tile, bool deep) {
+ChosenGroupedTiling with_stages(GroupedTiling tile, bool deep) {
   const std::int64_t wanted = std::max<std::int64_t>(3, (deep ? 768 : 512) / tile.block_k);
   const std::int64_t fit = (kSharedBytes - output_bytes(tile) - kBarrierBytes) / stage_bytes(tile);
   tile.stages = static_cast<int>(std::min({kMaxStages, fit, wanted}));
@@ -62,19 +62,20 @@ bool wide_outputs(const WeightShape& shape, int block_m, int multiprocessors) {
 
 }  // namespace
 
-ChosenGroupedTile grouped_contiguous_tile(const WeightShape& shape, std::int64_t rows, int multiprocessors) {
+ChosenGroupedTiling grouped_contiguous_tiling(const WeightShape& shape, std::int64_t rows,
+                                              int multiprocessors) {
   if (std::string error = shape_error(shape, rows, "rows", multiprocessors, 64); !error.empty())
     return {{}, error};
   const std::int64_t tiles = ceil_div(rows, 128) * ceil_div(shape.out, 128);
-  GroupedTile tile;
+  GroupedTiling tile;
   tile.block_m = tiles < multiprocessors ? 64 : 128;
   tile.block_n = 3 * tiles < 2 * multiprocessors ? 64 : 128;
   tile.block_k = 64;
   return with_stages(tile, false);
 }
 
-ChosenGroupedTile grouped_masked_tile(const WeightShape& shape, std::int64_t expected_m,
-                                      int multiprocessors) {
+ChosenGroupedTiling grouped_masked_tiling(const WeightShape& shape, std::int64_t expected_m,
+                                          int multiprocessors) {
   if (std::string error = shape_error(shape, expected_m, "expected_m", multiprocessors, 128);
       !error.empty()) {
     return {{}, error};
@@ -82,7 +83,7 @@ ChosenGroupedTile grouped_masked_tile(const WeightShape& shape, std::int64_t exp
   // From 128 rows on the tile is full whatever the margin; cut there, so that no product overflows.
   const std::int64_t expected = std::min<std::int64_t>(expected_m, 128);
   const std::int64_t with_margin = shape.in >= kLongRows ? 13 * expected / 10 : (5 * expected + 3) / 4;
-  GroupedTile tile;
+  GroupedTiling tile;
   tile.block_m =
       static_cast<int>(std::min<std::int64_t>(128, align(std::max<std::int64_t>(16, with_margin), 8)));
   tile.block_n = wide_outputs(shape, tile.block_m, multiprocessors) ? 256 : 128;
@@ -90,7 +91,7 @@ ChosenGroupedTile grouped_masked_tile(const WeightShape& shape, std::int64_t exp
   return with_stages(tile, tile.block_m >= 72);
 }
 
-std::int64_t grouped_shared_bytes(const GroupedTile& tile) {
+std::int64_t grouped_shared_bytes(const GroupedTiling& tile) {
   return tile.stages * stage_bytes(tile) + output_bytes(tile) + kBarrierBytes;
 }
 
