@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "oracle/cli/command.h"
+#include "oracle/fixtures/catches.h"
 #include "oracle/fixtures/fixture_set.h"
 #include "oracle/fixtures/golden.h"
 
@@ -22,8 +23,17 @@ ExitCode write(const std::string& folder) {
   return ExitCode::kPassed;
 }
 
-ExitCode verify(const std::string& folder) {
-  Result<FixtureCheck> check = verify_fixtures(folder);
+ExitCode coverage() {
+  Result<FixtureCoverage> found = fixture_coverage();
+  if (!found.ok()) return refuse(found.error());
+  fmt::print("{}", coverage_table(*found));
+  const std::vector<std::string> gaps = found->gaps();
+  for (const std::string& gap : gaps) fmt::print("{}\n", gap);
+  return gaps.empty() ? ExitCode::kPassed : ExitCode::kUnmet;
+}
+
+ExitCode verify(const std::string& folder, bool quick) {
+  Result<FixtureCheck> check = verify_fixtures(folder, quick ? FixtureDepth::kFiles : FixtureDepth::kFaults);
   if (!check.ok()) return refuse(check.error());
   for (const std::string& problem : check->problems) fmt::print("{}\n", problem);
   if (!check->problems.empty()) {
@@ -48,6 +58,10 @@ void add_fixtures(CLI::App& app, ExitCode& code) {
       "  moe4 fixtures verify fixtures/golden\n"
       "  moe4 fixtures write /tmp/golden && (cd /tmp/golden && sha256sum -c SHA256SUMS)");
   command->add_subcommand("list", "Names, and what each is for")->callback([&code] { code = list(); });
+  command
+      ->add_subcommand("coverage",
+                       "Which cases tell which fault; ends with 3 if one that could be told is not")
+      ->callback([&code] { code = coverage(); });
   auto folder = std::make_shared<std::string>("fixtures/golden");
   CLI::App* write_command =
       command->add_subcommand("write", "Write the set; the same bytes on every machine");
@@ -56,7 +70,9 @@ void add_fixtures(CLI::App& app, ExitCode& code) {
   CLI::App* verify_command = command->add_subcommand(
       "verify", "Checksums, every result recomputed, every byte as this build writes it");
   verify_command->add_option("FOLDER", *folder, "The set; default fixtures/golden");
-  verify_command->callback([folder, &code] { code = verify(*folder); });
+  auto quick = std::make_shared<bool>(false);
+  verify_command->add_flag("--quick", *quick, "Leave out which faults the cases tell (COVERAGE.md)");
+  verify_command->callback([folder, quick, &code] { code = verify(*folder, *quick); });
   add_hardware_fixtures(*command, code);
 }
 
