@@ -91,6 +91,11 @@ ExitCode compare(const std::string& folder) {
     fmt::print("MODEL: {} differ; {}\n{}\n", differ, counts, from);
     return ExitCode::kMismatch;
   }
+  if (!compared->missing.empty()) {
+    fmt::print("INCOMPLETE: {} instructions that the device has are not recorded; {}\n{}\n",
+               compared->missing.size(), counts, from);
+    return ExitCode::kUnmet;
+  }
   fmt::print("PASSED: {}\n{}\n", counts, from);
   return ExitCode::kPassed;
 }
@@ -102,7 +107,9 @@ void add_hardware_fixtures(CLI::App& fixtures, ExitCode& code) {
       "hardware", "Single instructions: what a device answers, against what the executor answers");
   command->require_subcommand(1);
   command->footer(
-      "A difference is MODEL, and exit code 1: the executor has a chip wrong, and no kernel is at fault.\n"
+      "A difference is MODEL, and exit code 1: the executor has a chip wrong, and no kernel is at fault. A "
+      "folder "
+      "that\nlacks an instruction is INCOMPLETE, and exit code 3.\n"
       "Examples:\n"
       "  moe4 fixtures hardware list\n"
       "  moe4 fixtures hardware record --device executor --hardware hopper --out /tmp/hopper\n"

@@ -30,7 +30,7 @@ struct ProbeBound {
   enum class Kind { kExact, kUlp, kRelative, kAbsolute, kMagnitude };
   Kind kind = Kind::kExact;
   double size = 0;
-  std::string text;  // "exact", "relative 2^-22"
+  std::string text;  // "exact", "relative 2^-23"
 };
 
 struct Probe {

@@ -1,4 +1,4 @@
-// Speed of the PTX executor on one core: an FP32 FMA loop, checks off and on. Items are thread instructions.
+// Speed of the PTX executor on one core, (a): an FP32 FMA loop, checks off and on.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -82,9 +82,15 @@ void ExecutorFmaLoop(benchmark::State& state) {
     }
     instructions += report.counters.thread_instructions;
   }
-  state.SetItemsProcessed(static_cast<std::int64_t>(instructions));
+  state.counters["thread_instructions_per_s"] =
+      benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
 }
-BENCHMARK(ExecutorFmaLoop)->ArgName("checks")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(ExecutorFmaLoop)
+    ->Name("executor/fma_loop")
+    ->ArgName("checks")
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace moe4::bench

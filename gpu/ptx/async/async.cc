@@ -42,7 +42,7 @@ std::optional<Async::Pending> Async::find(std::uint32_t address, bool writes_onl
     }
   }
   for (const BulkCopy& copy : bulk_) {
-    if ((writes_only && !copy.load) || !holds(copy.shared, copy.bytes)) continue;
+    if (copy.read || (writes_only && !copy.load) || !holds(copy.shared, copy.bytes)) continue;
     return Pending{copy.instr, copy.warp, copy.lane, copy.load ? "copy (bulk load)" : "read (bulk store)"};
   }
   return std::nullopt;
@@ -145,7 +145,8 @@ void Async::finish() {
     state.matrices.clear();
   }
   for (BulkCopy& copy : bulk_) {
-    if (block_.checks()) {
+    // A store that has read its source ends with the kernel, and needs no more of the block.
+    if (block_.checks() && !copy.read) {
       block_.report(Check::kAsyncPending, block_.warps()[copy.warp], copy.instr, copy.lane,
                     copy.load
                         ? "the block ends while a bulk load into its shared memory is pending that no "
@@ -154,6 +155,10 @@ void Async::finish() {
                           "waited for it");
     }
     if (!copy.landed) land(copy);
+    if (!copy.load && block_.checks()) {
+      const std::uint32_t epoch = block_.shared_races().clocks().epoch(copy.warp);
+      complete_global(copy, Who::make(epoch, false, copy.warp, copy.lane));
+    }
   }
   bulk_.clear();
 }

@@ -99,6 +99,10 @@ class Async {
   void fire_arrivals(Warp& warp, std::size_t index);  // of copies[index]
   void land(BulkCopy& copy);
   void complete(BulkCopy& copy);
+  void complete_global(const BulkCopy& copy, Who who);
+  void release_source(BulkCopy& copy);
+  template <class Visit>
+  void for_pieces(const BulkCopy& copy, const Visit& visit);
 
   Block& block_;
   std::vector<WarpState> warps_;

@@ -62,7 +62,13 @@ inline MbarrierForm decode_mbarrier(std::uint64_t imm) {
 }
 // aux: memory_ops; a: address; b: count, bytes, parity or state; d: state, or the predicate of a wait.
 void run_mbarrier(Warp&, const Instr&, LaneMask);
-void run_proxy_fence(Warp&, const Instr&, LaneMask);  // imm: 1 fence.mbarrier_init, 0 fence.proxy.async
+// imm of a proxy fence: fence.proxy.async of these spaces, or fence.mbarrier_init.
+inline constexpr std::uint64_t kFencesShared = 1, kFencesGlobal = 2, kFencesInit = 4;
+void run_proxy_fence(Warp&, const Instr&, LaneMask);
+
+// A store, or an asynchronous write, over bytes that may be those of an mbarrier.
+void note_mbarrier_overwritten(Warp& warp, std::uint32_t instr, unsigned lane, std::uint32_t begin,
+                               std::uint32_t bytes);
 
 // ---- bulk_ops.cc ----
 enum class BulkForm : std::uint8_t { kLoad, kStore, kTensorLoad, kTensorStore };

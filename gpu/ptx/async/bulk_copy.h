@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "gpu/ptx/tensor_map.h"
 
@@ -14,11 +16,13 @@ struct BulkCopy {
   std::uint32_t instr = 0, warp = 0, lane = 0;
   bool load = true;  // global → shared
   bool landed = false;
-  std::uint32_t shared = 0;   // begin in shared memory
-  std::uint32_t bytes = 0;    // … of it; the whole box
-  std::uint32_t barrier = 0;  // load: the mbarrier that completes it
-  std::uint32_t group = 0;    // store: the lane's bulk group
-  Buffer* buffer = nullptr;   // a run: the global side
+  bool read = false;              // store: its source is free again (wait_group.read) …
+  std::vector<std::byte> source;  // … and was this
+  std::uint32_t shared = 0;       // begin in shared memory
+  std::uint32_t bytes = 0;        // … of it; the whole box
+  std::uint32_t barrier = 0;      // load: the mbarrier that completes it
+  std::uint32_t group = 0;        // store: the lane's bulk group
+  Buffer* buffer = nullptr;       // a run: the global side
   std::uint64_t offset = 0;
   bool tensor = false;
   TensorMap map;

@@ -207,7 +207,7 @@ class Issue {
           "bulk store to the read-only buffer '" + buffer->name + "' at offset " + std::to_string(offset));
       return true;
     }
-    note_global_range(warp_, instr_, *buffer, lane_, offset, bytes, !copy_.load);
+    note_global_pending(warp_, instr_, lane_, {*buffer, offset, bytes, !copy_.load, true});
     return true;
   }
 
@@ -217,6 +217,7 @@ class Issue {
     std::uint64_t words[4] = {copy_.shared, copy_.bytes, copy_.barrier, copy_.offset};
     for (const std::uint64_t word : words) hash_path(warp_, word);
     for (const std::int32_t at : copy_.at) hash_path(warp_, static_cast<std::uint32_t>(at));
+    if (copy_.load) note_mbarrier_overwritten(warp_, at_, lane_, copy_.shared, copy_.bytes);
     SharedRaces::Conflict conflict;
     if (block_.shared_races().issue(copy_.load, warp_.index, lane_, copy_.shared, copy_.bytes, true,
                                     &conflict)) {
@@ -260,19 +261,57 @@ void Async::commit_bulk(Warp& warp, LaneMask lanes) {
   for_lanes(lanes, [&](unsigned lane) { ++warps_[warp.index].bulk_group[lane]; });
 }
 
-// A store that has read its source has also written: nobody can tell before the plain wait.
-void Async::wait_bulk(Warp& warp, LaneMask lanes, std::uint32_t allowed, bool) {
+void Async::wait_bulk(Warp& warp, LaneMask lanes, std::uint32_t allowed, bool read_only) {
   for (std::size_t i = 0; i < bulk_.size();) {
-    const BulkCopy& copy = bulk_[i];
+    BulkCopy& copy = bulk_[i];
     if (copy.load || copy.warp != warp.index || !((lanes >> copy.lane) & 1) ||
         copy.group + allowed >= warps_[warp.index].bulk_group[copy.lane]) {
       ++i;
       continue;
     }
-    BulkCopy done = copy;
+    if (read_only) {
+      release_source(copy);
+      ++i;
+      continue;
+    }
+    BulkCopy done = std::move(copy);
     bulk_.erase(bulk_.begin() + static_cast<std::ptrdiff_t>(i));
     complete(done);
   }
+}
+
+// The shared memory of a store may be used again; its bytes are under way.
+void Async::release_source(BulkCopy& copy) {
+  if (copy.read) return;
+  copy.read = true;
+  if (!copy.landed) {
+    const std::byte* from = block_.shared() + copy.shared;
+    copy.source.assign(from, from + copy.bytes);
+    // The tags of unwritten memory follow shared memory itself.
+    if (block_.run().taint != nullptr) land(copy);
+  }
+  if (!block_.checks()) return;
+  const std::uint32_t epoch = block_.shared_races().clocks().epoch(copy.warp);
+  block_.shared_races().complete(false, Who::make(epoch, false, copy.warp, copy.lane), copy.warp, copy.shared,
+                                 copy.bytes, copy.instr);
+}
+
+// Calls visit(shared address, buffer or none, offset, bytes) for the pieces of a copy.
+template <class Visit>
+void Async::for_pieces(const BulkCopy& copy, const Visit& visit) {
+  if (!copy.tensor) return visit(copy.shared, copy.buffer, copy.offset, copy.bytes);
+  for_box(copy, [&](std::uint32_t shared, std::uint64_t global, std::uint32_t bytes) {
+    Buffer* buffer = global == 0 ? nullptr : block_.run().memory->near(global);
+    visit(shared, buffer, buffer == nullptr ? 0 : global - buffer->address, bytes);
+  });
+}
+
+// The global side is no longer pending.
+void Async::complete_global(const BulkCopy& copy, Who who) {
+  for_pieces(copy, [&](std::uint32_t, Buffer* buffer, std::uint64_t offset, std::uint64_t bytes) {
+    if (buffer == nullptr) return;
+    note_global_complete(block_, {*buffer, offset, bytes, !copy.load, true}, copy.warp, copy.lane, who);
+  });
 }
 
 void Async::land(BulkCopy& copy) {
@@ -292,24 +331,21 @@ void Async::land(BulkCopy& copy) {
     } else if (buffer != nullptr && buffer->writable()) {
       memory.touch(*buffer, offset, bytes);
       std::memset(buffer->written.data() + offset, 1, bytes);
-      std::memcpy(buffer->host + offset, at, bytes);
+      std::memcpy(buffer->host + offset,
+                  copy.source.empty() ? at : copy.source.data() + (shared - copy.shared), bytes);
       if (block_.run().taint != nullptr) note_stored(block_, shared, *buffer, offset, bytes, copy);
     }
   };
-  if (!copy.tensor) return move(copy.shared, copy.buffer, copy.offset, copy.bytes);
-  for_box(copy, [&](std::uint32_t shared, std::uint64_t global, std::uint32_t bytes) {
-    Buffer* buffer = global == 0 ? nullptr : memory.near(global);
-    move(shared, buffer, buffer == nullptr ? 0 : global - buffer->address, bytes);
-  });
+  for_pieces(copy, move);
 }
 
 void Async::complete(BulkCopy& copy) {
   if (!copy.landed) land(copy);
   if (!copy.load) {
     if (!block_.checks()) return;
+    release_source(copy);
     const std::uint32_t epoch = block_.shared_races().clocks().epoch(copy.warp);
-    block_.shared_races().complete(false, Who::make(epoch, false, copy.warp, copy.lane), copy.warp,
-                                   copy.shared, copy.bytes, copy.instr);
+    complete_global(copy, Who::make(epoch, false, copy.warp, copy.lane));
     return;
   }
   Mbarrier* barrier = mbarriers_.find(copy.barrier);
@@ -324,6 +360,7 @@ void Async::complete(BulkCopy& copy) {
     const std::uint32_t epoch = block_.shared_races().clocks().advance_agent(barrier->agent);
     block_.shared_races().complete(true, Who::make_async(epoch, barrier->agent), copy.warp, copy.shared,
                                    copy.bytes, copy.instr);
+    complete_global(copy, Who::make_async(epoch, barrier->agent));
     barrier->arriving.agents[barrier->agent] = epoch;
   }
   barrier->transactions -= copy.bytes;

@@ -71,7 +71,6 @@ void run_copy_async(Warp& warp, const Instr& instr, LaneMask mask) {
       if (!next_target(warp, instr, access, false, addresses, &left, &target)) return false;
       block.counters().global_load_bytes +=
           std::uint64_t{access.element_bytes} * static_cast<unsigned>(std::popcount(target.lanes));
-      if (target.buffer->writable()) note_global_read(warp, instr, access, target, addresses);
       for_lanes(target.lanes, [&](unsigned lane) {
         op.buffer[lane] = target.buffer;
         op.from[lane] = addresses[lane] - target.origin;
@@ -81,7 +80,7 @@ void run_copy_async(Warp& warp, const Instr& instr, LaneMask mask) {
   };
   if (!take(from, whole)) return;
   for (LaneMask left = part; left != 0; left &= left - 1) {
-    // The last byte, then the first: both must be in bounds, and the first stays on record.
+    // The last byte, then the first: both must be in bounds.
     const unsigned lane = first_lane(left);
     MemoryOp byte = from;
     byte.element_bytes = 1;
@@ -90,6 +89,9 @@ void run_copy_async(Warp& warp, const Instr& instr, LaneMask mask) {
     addresses[lane] -= sizes[lane] - 1;
     if (!take(byte, LaneMask{1} << lane)) return;
   }
+  for_lanes(whole | part, [&](unsigned lane) {
+    note_global_pending(warp, instr, lane, {*op.buffer[lane], op.from[lane], op.from_bytes[lane]});
+  });
   for (LaneMask left = mask; left != 0;) {
     Target target;
     if (!next_target(warp, instr, to, true, destinations, &left, &target)) return;
@@ -98,6 +100,7 @@ void run_copy_async(Warp& warp, const Instr& instr, LaneMask mask) {
     for_lanes(target.lanes, [&](unsigned lane) {
       op.to[lane] = static_cast<std::uint32_t>(destinations[lane]);
       SharedRaces::Conflict conflict;
+      if (block.checks()) note_mbarrier_overwritten(warp, at, lane, op.to[lane], op.bytes);
       if (block.checks() &&
           block.shared_races().issue(true, warp.index, lane, op.to[lane], op.bytes, false, &conflict)) {
         report_shared(warp, at, destinations[lane], true, conflict);
@@ -165,6 +168,9 @@ void Async::complete(Warp& warp, CopyOp& op, LaneMask lanes, const std::array<Wh
   if (!block_.checks()) return;
   for_lanes(lanes, [&](unsigned lane) {
     block_.shared_races().complete(true, who[lane], warp.index, op.to[lane], op.bytes, op.instr);
+    if (op.from_bytes[lane] == 0) return;
+    note_global_complete(block_, {*op.buffer[lane], op.from[lane], op.from_bytes[lane]}, warp.index, lane,
+                         who[lane]);
   });
 }
 

@@ -2,7 +2,9 @@
 // Instructions: mbarrier"). Their state is kept beside the 8 bytes of shared memory that name them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 #include "gpu/ptx/run/clocks.h"
@@ -21,7 +23,12 @@ struct Mbarrier {
   Who init;
   std::uint32_t init_instr = 0;
   bool init_fenced = false;  // a proxy or mbarrier_init fence followed the initialisation
+  struct Overwrite {
+    std::uint32_t instr = 0, warp = 0, lane = 0;
+  };
+  std::optional<Overwrite> overwritten;  // something was stored over its bytes
 
+  bool idle() const { return pending == expected && transactions == 0; }
   // True when the phase ended with this.
   bool settle() {
     if (pending != 0 || transactions != 0) return false;
@@ -35,7 +42,21 @@ struct Mbarrier {
 // By address in shared memory.
 class Mbarriers {
  public:
-  void clear() { barriers_.clear(); }
+  static constexpr std::uint32_t kBytes = 8;
+  void clear() {
+    barriers_.clear();
+    low_ = ~std::uint32_t{0};
+    high_ = 0;
+  }
+  // Calls visit(address, barrier) for those that have bytes in [begin, begin + bytes).
+  template <class Visit>
+  void for_overlapping(std::uint32_t begin, std::uint32_t bytes, const Visit& visit) {
+    if (begin >= high_ || begin + bytes <= low_) return;
+    const std::uint32_t end = std::min(begin + bytes, high_);
+    for (std::uint32_t at = std::max(begin, low_) / kBytes * kBytes; at < end; at += kBytes) {
+      if (Mbarrier* barrier = find(at)) visit(at, *barrier);
+    }
+  }
   Mbarrier* find(std::uint32_t address) {
     const auto found = barriers_.find(address);
     return found == barriers_.end() ? nullptr : &found->second;
@@ -49,6 +70,8 @@ class Mbarriers {
     const auto number = static_cast<unsigned>(barriers_.size() - 1);
     barrier = Mbarrier{};
     barrier.agent = kBarrierAgent + number % kBarrierAgents;
+    low_ = std::min(low_, address);
+    high_ = std::max(high_, address + kBytes);
     return barrier;
   }
   void erase(std::uint32_t address) { barriers_.erase(address); }
@@ -56,6 +79,7 @@ class Mbarriers {
   auto end() { return barriers_.end(); }
 
  private:
+  std::uint32_t low_ = ~std::uint32_t{0}, high_ = 0;  // where there are any
   std::unordered_map<std::uint32_t, Mbarrier> barriers_;
 };
 

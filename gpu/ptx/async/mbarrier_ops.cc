@@ -62,6 +62,13 @@ Mbarrier* find(const Action& action) {
                     block.shared_name(action.address));
     return nullptr;
   }
+  if (block.checks() && barrier->overwritten) {
+    Finding* finding = block.report(
+        Check::kMbarrier, action.warp, action.at(), action.lane,
+        name_of_barrier(block, action.address) + " is used after something was stored over its bytes");
+    const Mbarrier::Overwrite& by = *barrier->overwritten;
+    if (finding != nullptr) finding->other = block.place(by.instr, by.warp, by.lane);
+  }
   if (block.checks() &&
       !block.shared_races().clocks().ordered(barrier->init, action.warp.index, action.lane)) {
     Finding* finding =
@@ -89,18 +96,13 @@ void settle(const Action& action, Mbarrier& barrier) {
   if (barrier.settle()) action.block().async().phase_ended(action.address);
 }
 
-void arrive(const Action& action, Mbarrier& barrier, std::uint32_t count, bool releases) {
-  Block& block = action.block();
+void arrive(const Action& action, Mbarrier& barrier, std::uint32_t count) {
   if (count == 0 || count > barrier.pending) {
     return action.broken("an arrival for " + std::to_string(count) + " where the phase lacks " +
                          std::to_string(barrier.pending) + " of " + std::to_string(barrier.expected));
   }
   if (action.form.no_complete && count == barrier.pending && barrier.transactions == 0) {
     action.broken("arrive.noComplete completes the phase");
-  }
-  if (block.checks() && releases) {
-    WarpClocks& clocks = block.shared_races().clocks();
-    join(barrier.arriving, clocks.clock(action.warp.index));
   }
   barrier.pending -= count;
   settle(action, barrier);
@@ -123,6 +125,24 @@ bool ended(const Action& action, const Mbarrier& barrier, std::uint64_t* phase) 
 std::uint64_t state_of(const Mbarrier& barrier) { return (barrier.phase << 32) | barrier.pending; }
 
 }  // namespace
+
+// An mbarrier is opaque: nothing but mbarrier instructions may touch its bytes until mbarrier.inval. A store
+// over one that rests and is never used again does no harm on any hardware.
+void note_mbarrier_overwritten(Warp& warp, std::uint32_t instr, unsigned lane, std::uint32_t begin,
+                               std::uint32_t bytes) {
+  Block& block = *warp.block;
+  block.async().mbarriers().for_overlapping(begin, bytes, [&](std::uint32_t address, Mbarrier& barrier) {
+    if (barrier.overwritten) return;
+    barrier.overwritten = Mbarrier::Overwrite{instr, warp.index, lane};
+    Finding* finding =
+        block.report(Check::kMbarrier, warp, instr, lane,
+                     name_of_barrier(block, address) + " is overwritten without mbarrier.inval" +
+                         (barrier.idle() ? "" : ", in the middle of a phase"));
+    if (finding == nullptr) return;
+    finding->formal = barrier.idle();
+    finding->other = block.place(barrier.init_instr, barrier.init.warp(), barrier.init.lane());
+  });
+}
 
 void run_mbarrier(Warp& warp, const Instr& instr, LaneMask mask) {
   Block& block = *warp.block;
@@ -162,7 +182,13 @@ void run_mbarrier(Warp& warp, const Instr& instr, LaneMask mask) {
   }
   LaneMask waiting = 0, done = 0;
   std::uint64_t waits_for = 0;
-  bool arrived = false;
+  if (form.op == MbarrierOp::kArrive && !form.relaxed && block.checks()) {
+    // The lanes that arrive at one mbarrier together release together.
+    for_each_address(addresses, mask, [&](LaneMask together, std::uint64_t address) {
+      Mbarrier* barrier = block.async().mbarriers().find(static_cast<std::uint32_t>(address));
+      if (barrier != nullptr) join(barrier->arriving, block.shared_races().clocks().released(warp, together));
+    });
+  }
   for (LaneMask left = mask; left != 0; left &= left - 1) {
     const unsigned lane = first_lane(left);
     const Action action{warp, instr, form, lane, static_cast<std::uint32_t>(addresses[lane]), operand(lane)};
@@ -187,9 +213,7 @@ void run_mbarrier(Warp& warp, const Instr& instr, LaneMask mask) {
         lanes<std::uint64_t>(warp, instr.d)[lane] = state_of(*barrier);
         if (form.expects && !add_transactions(action, *barrier, static_cast<std::int64_t>(action.operand)))
           break;
-        arrive(action, *barrier, form.expects ? 1 : static_cast<std::uint32_t>(action.operand),
-               !form.relaxed);
-        arrived = arrived || !form.relaxed;
+        arrive(action, *barrier, form.expects ? 1 : static_cast<std::uint32_t>(action.operand));
         break;
       }
       default: {
@@ -202,13 +226,17 @@ void run_mbarrier(Warp& warp, const Instr& instr, LaneMask mask) {
           break;
         }
         done |= bit;
-        if (block.checks() && !form.relaxed)
-          join(block.shared_races().clocks().clock(warp.index), barrier->ended);
         break;
       }
     }
   }
-  if (arrived && block.checks()) block.shared_races().clocks().advance(warp.index);
+  if (block.checks() && !form.relaxed) {
+    if (form.op == MbarrierOp::kArrive) block.shared_races().clocks().advance(warp.index);
+    for_each_address(addresses, done, [&](LaneMask together, std::uint64_t address) {
+      const Mbarrier* barrier = block.async().mbarriers().find(static_cast<std::uint32_t>(address));
+      block.shared_races().clocks().acquire(warp, together, barrier->ended);
+    });
+  }
   if (form.op != MbarrierOp::kTest && form.op != MbarrierOp::kTry) return;
 
   LaneMask& d = warp.predicates[instr.d];
@@ -287,18 +315,23 @@ void Async::fire_arrivals(Warp& warp, std::size_t index) {
     const Action action{warp, instr, form, lane, arrival.to[lane], 0};
     if (barrier == nullptr) return action.broken("invalidated while an asynchronous arrival is pending");
     barrier->arriving.agents[kCopyAgent + warp.index] = epoch;
-    arrive(action, *barrier, 1, false);
+    arrive(action, *barrier, 1);
   });
   while (!state.copies.empty() && state.copies.front().lanes == 0) state.copies.pop_front();
 }
 
 void run_proxy_fence(Warp& warp, const Instr& instr, LaneMask mask) {
   Block& block = *warp.block;
-  for (auto& [address, barrier] : block.async().mbarriers()) {
-    const bool own = barrier.init.warp() == warp.index && ((mask >> barrier.init.lane()) & 1);
-    if (own) barrier.init_fenced = true;
+  if (instr.imm & (kFencesShared | kFencesInit)) {
+    for (auto& [address, barrier] : block.async().mbarriers()) {
+      const bool own = barrier.init.warp() == warp.index && ((mask >> barrier.init.lane()) & 1);
+      if (own) barrier.init_fenced = true;
+    }
   }
-  if (instr.imm == 0 && block.checks()) block.shared_races().clocks().proxy_fence(warp, mask);
+  if (!block.checks()) return;
+  WarpClocks& clocks = block.shared_races().clocks();
+  if (instr.imm & kFencesShared) clocks.proxy_fence(warp, mask, FencedSpace::kShared);
+  if (instr.imm & kFencesGlobal) clocks.proxy_fence(warp, mask, FencedSpace::kGlobal);
 }
 
 }  // namespace moe4::ptx

@@ -122,13 +122,20 @@ void decode_float_division(Decoder& decoder, const Statement& s, Modifiers& m) {
   const Type type = m.take_type();
   FloatMode mode = take_mode(m);
   mode.rounding = take_rounding(m);
-  const bool approximate = m.take_any({"approx", "full"});
+  const std::string_view form = m.take_one_of({"approx", "full"});
+  const bool approximate = !form.empty();
   if (!decoder.expect_operands(3)) return;
   if (s.base != "div" || approximate == (mode.rounding != Rounding::kNone) ||
       (approximate && type != Type::kF32)) {
     return decoder.unsupported("unsupported form of the instruction");
   }
   if (approximate) decoder.approximate();
+  if (form == "approx" && !mode.sat && !mode.relu) {
+    const Ref a = decoder.source(s.operands[1], type), b = decoder.source(s.operands[2], type);
+    decoder.emit(approximate_handler(Approximate::kDiv, type), decoder.destination(s.operands[0], type), a, b,
+                 {}, encode(mode));
+    return;
+  }
   emit_float(decoder, s, FloatOp::kDiv, type, mode);
 }
 

@@ -128,19 +128,21 @@ void decode_bar(Decoder& decoder, const Statement& s, Modifiers& m) {
   decoder.emit(&run_barrier, d, a, b, c, imm);
 }
 
-// fence.proxy.async{.space}, fence.mbarrier_init.release.cluster. The global space has no ordinary writes
-// that this executor follows into the asynchronous proxy.
+// fence.proxy.async{.space}, fence.mbarrier_init.release.cluster.
 void decode_proxy_fence(Decoder& decoder, Modifiers& m, bool mbarrier) {
   if (!decoder.expect_operands(0)) return;
   if (mbarrier) {
     if (!m.take("release") || !m.take("cluster"))
       return decoder.unsupported("unsupported form of the instruction");
-    decoder.emit(&run_proxy_fence, {}, {}, {}, {}, 1);
+    decoder.emit(&run_proxy_fence, {}, {}, {}, {}, kFencesInit);
     return;
   }
   if (!m.take("async")) return decoder.unsupported("unsupported form of the instruction");
-  m.take_any({"shared::cta", "shared::cluster"});
-  decoder.emit(m.take("global") ? &run_nothing : &run_proxy_fence, {});
+  const std::string_view space = m.take_one_of({"shared::cta", "shared::cluster", "global"});
+  const std::uint64_t fences = space.empty()       ? kFencesShared | kFencesGlobal
+                               : space == "global" ? kFencesGlobal
+                                                   : kFencesShared;
+  decoder.emit(&run_proxy_fence, {}, {}, {}, {}, fences);
 }
 
 void decode_fence(Decoder& decoder, const Statement&, Modifiers& m) {

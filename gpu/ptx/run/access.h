@@ -38,4 +38,18 @@ inline void for_lanes(LaneMask mask, const Body& body) {
   for (; mask != 0; mask &= mask - 1) body(first_lane(mask));
 }
 
+// Runs body(lanes, address) for each address that some lanes have.
+template <class Address, class Body>
+inline void for_each_address(const Address* addresses, LaneMask mask, const Body& body) {
+  while (mask != 0) {
+    const Address address = addresses[first_lane(mask)];
+    LaneMask alike = 0;
+    for_lanes(mask, [&](unsigned lane) {
+      if (addresses[lane] == address) alike |= LaneMask{1} << lane;
+    });
+    body(alike, address);
+    mask &= ~alike;
+  }
+}
+
 }  // namespace moe4::ptx

@@ -1,7 +1,8 @@
-// ex2, lg2, sin, cos, tanh: the ISA gives an error bound and no bits; here the function in FP64, rounded
-// once.
+// ex2, lg2, sin, cos, tanh, div: the ISA gives an error bound and no bits (docs/executor.md); here the
+// function in FP64, rounded once.
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "gpu/ptx/run/handlers.h"
 
@@ -29,6 +30,23 @@ void run_approximate(Warp& warp, const Instr& instr, LaneMask mask) {
   }
 }
 
+// div.approx: by |b| between 2^126 and infinity it gives zero, whatever the quotient; NaN for an infinite a.
+void run_divide_approx(Warp& warp, const Instr& instr, LaneMask mask) {
+  const bool ftz = instr.imm & kModeFtz;
+  const float *a = lanes<float>(warp, instr.a), *b = lanes<float>(warp, instr.b);
+  float* d = lanes<float>(warp, instr.d);
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    if (!((mask >> lane) & 1)) continue;
+    const float x = ftz ? flush(a[lane]) : a[lane], y = ftz ? flush(b[lane]) : b[lane];
+    float r = x / y;
+    if (std::isfinite(y) && std::fabs(y) > 0x1p126f && x == x) {
+      r = std::isinf(x) ? std::numeric_limits<float>::quiet_NaN()
+                        : std::copysign(0.0f, std::signbit(x) == std::signbit(y) ? 1.0f : -1.0f);
+    }
+    d[lane] = r != r ? std::bit_cast<float>(0x7fffffffu) : ftz ? flush(r) : r;
+  }
+}
+
 // rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 see and give the upper 32 bits of an FP64 number.
 template <Approximate kOp>
 void run_upper_half(Warp& warp, const Instr& instr, LaneMask mask) {
@@ -41,7 +59,7 @@ void run_upper_half(Warp& warp, const Instr& instr, LaneMask mask) {
     if (std::fpclassify(x) == FP_SUBNORMAL) x = std::copysign(0.0, x);
     const double y = kOp == Approximate::kRcp64 ? 1.0 / x : 1.0 / std::sqrt(x);
     std::uint64_t bits = std::bit_cast<std::uint64_t>(y);
-    if (y != y) bits = 0x7ff8000000000000u;
+    if (y != y) bits = 0x7fffffff00000000u;
     if (std::fpclassify(y) == FP_SUBNORMAL) bits &= std::uint64_t{1} << 63;
     d[lane] = std::bit_cast<double>(bits & kUpper);
   }
@@ -64,6 +82,8 @@ Handler approximate_handler(Approximate op, Type type) {
       return &run_approximate<Approximate::kSin>;
     case Approximate::kCos:
       return &run_approximate<Approximate::kCos>;
+    case Approximate::kDiv:
+      return &run_divide_approx;
     case Approximate::kRcp64:
     case Approximate::kRsqrt64:
       return nullptr;

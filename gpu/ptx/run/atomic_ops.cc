@@ -107,6 +107,7 @@ void run_atomic(Warp& warp, const Instr& instr, LaneMask mask) {
   read_addresses(warp, instr, op, addresses);
   if (block.checks() && op.register_address) hash_addresses(warp, addresses, mask);
   warp.polled = true;
+  block.may_preempt(warp);
   const unsigned size = op.element_bytes, bytes = size * op.count;
   const std::uint32_t* list = warp.function->lists.data() + op.list;
   const std::uint32_t* operands = list + (result ? op.count : 0);

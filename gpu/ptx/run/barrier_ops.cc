@@ -72,7 +72,7 @@ void Block::arrive(Warp& warp, std::uint32_t instr, LaneMask lanes, std::uint32_
   barrier.population += population & 0xffff;
   barrier.all = barrier.all && (population >> 16) != 0;
   barrier.any = barrier.any || (population & 0xffff) != 0;
-  if (checks_) join(barrier.clock, shared_races_.clocks().clock(warp.index));
+  if (checks_) join(barrier.clock, shared_races_.clocks().released(warp, lanes));
   // Lanes of a warp may come apart (barrier.sync); the warp has arrived when all its live lanes have.
   LaneMask here = lanes;
   for (const Barrier::Waiting& waiting : barrier.waiting) {
@@ -112,6 +112,11 @@ void Block::release(std::uint32_t id) {
     }
   }
   made_progress();
+  std::array<LaneMask, kMaxWarps> passing{};  // of each warp, though they may have come apart
+  for (const Barrier::Waiting& waiting : barrier.waiting) passing[waiting.warp] |= waiting.lanes;
+  for (unsigned w = 0; checks_ && w < run_.warps; ++w) {
+    if (passing[w] != 0) shared_races_.clocks().acquire(warps_[w], passing[w], barrier.clock);
+  }
   for (const Barrier::Waiting& waiting : barrier.waiting) {
     Warp& warp = warps_[waiting.warp];
     const Instr& instr = warp.code[waiting.instr];
@@ -131,7 +136,6 @@ void Block::release(std::uint32_t id) {
         fragment.state = Fragment::State::kReady;
       }
     }
-    if (checks_) join(shared_races_.clocks().clock(waiting.warp), barrier.clock);
   }
   barrier.active = false;
   barrier.waiting.clear();

@@ -62,7 +62,7 @@ void Block::start(std::uint64_t linear) {
     warp.others.assign(1, Fragment{0, warp.live, Fragment::State::kReady});
     warp.carry = 0;
     warp.backward = warp.polls = 0;
-    warp.polled = warp.rotate = false;
+    warp.polled = warp.rotate = warp.idle = false;
     warp.timed_out = warp.tried = 0;
     warp.max_registers = 0;
     warp.stop = WarpStop::kNone;
@@ -71,7 +71,7 @@ void Block::start(std::uint64_t linear) {
   }
   for (Barrier& barrier : barriers_) barrier = Barrier{};
   next_warp_ = 0;
-  faulted_ = false;
+  faulted_ = preempted_ = false;
   random_ = run_.options->schedule ? mix(*run_.options->schedule * 0x9e3779b97f4a7c15u + linear) | 1 : 0;
   instructions_ = clock_reads_ = 0;
   progress_ = progress_at_timeout_ = 0;
@@ -84,7 +84,8 @@ void Block::start(std::uint64_t linear) {
   if (checks_) {
     const unsigned granule = std::clamp(std::bit_floor(function.race_granule), 1u, 16u);
     shared_races_.start(run_.shared_end, granule, run_.warps);
-    syncs_.assign(run_.warps, WarpSync{});
+    syncs_.clear();
+    syncs_.resize(run_.warps);
     released_.clear();
   }
   if (run_.taint != nullptr) run_.taint->start_block(*this);

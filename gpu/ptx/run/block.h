@@ -65,12 +65,21 @@ struct SyncLocation {
   std::uint64_t key() const { return global ? address | (std::uint64_t{1} << 63) : address; }
 };
 
-// What a warp has seen and not yet taken in, and what it had done at its last fences.
+// What lanes have seen and not yet taken in, and what they knew at their last fences.
+struct LaneSync {
+  struct Fenced {
+    BlockClock clock;
+    std::uint32_t epoch = 0, in_step = 0;  // of the warp, at the fence
+  };
+  std::optional<Fenced> fenced, fenced_wide;
+  std::optional<BlockClock> seen;
+};
+
+// … all lanes of a warp together, and lanes that did so alone since.
 struct WarpSync {
-  std::optional<BlockClock> fenced, fenced_wide;
-  GlobalSync::Known fenced_known;
-  BlockClock seen{};
-  GlobalSync::Known seen_known;
+  LaneSync whole;
+  std::array<std::unique_ptr<LaneSync>, kLanes> lanes;
+  bool apart = false;  // any of `lanes`
 };
 
 class Block {
@@ -79,9 +88,17 @@ class Block {
 
   // Starts block `linear` of the grid; storage of an earlier block is used again.
   void start(std::uint64_t linear);
-  enum class State : std::uint8_t { kYielded, kFinished, kFaulted };
-  // Runs until the end, a fault, or until every warp waits for other blocks (serial runs only).
-  State resume(std::uint64_t more_instructions);
+  enum class State : std::uint8_t { kYielded, kPreempted, kFinished, kFaulted };
+  // Runs until the end, a fault, until every warp waits for other blocks (serial runs only), or until its
+  // turn is over: after `turn` instructions or (seeded serial runs) at an access that other blocks may see.
+  State resume(std::uint64_t more_instructions, std::uint64_t turn = ~std::uint64_t{0});
+  void may_preempt(Warp& warp);
+  // Grows whenever the block does something that others may wait for.
+  std::uint64_t progress() const {
+    return progress_ + counters_.shared_store_bytes + counters_.global_store_bytes;
+  }
+  // Serial runs: all blocks wait for nothing.
+  void deadlocked() { report_deadlock(); }
   std::uint64_t instructions() const { return instructions_; }
 
   // ---- for the handlers ----
@@ -124,9 +141,9 @@ class Block {
   // Happens-before through memory, with checks on only. A release makes what the warp knows readable at a
   // location; a relaxed write does so for what it knew at its last fence. An acquire takes it in; a relaxed
   // read does so at the next fence. `wide`: beyond the block.
-  void fence(Warp& warp, bool wide);
-  void observe(Warp& warp, const SyncLocation& at, bool acquires, bool wide);
-  void publish(Warp& warp, const SyncLocation& at, bool releases, bool wide);
+  void fence(Warp& warp, LaneMask lanes, bool wide);
+  void observe(Warp& warp, LaneMask lanes, const SyncLocation& at, bool acquires, bool wide);
+  void publish(Warp& warp, LaneMask lanes, const SyncLocation& at, bool releases, bool wide);
 
   struct Result {
     std::vector<Finding> findings;
@@ -139,6 +156,9 @@ class Block {
   Result take_result();
 
  private:
+  // What these lanes had fenced when they last did; nullopt: nothing.
+  std::optional<BlockClock> fenced_clock(const Warp& warp, LaneMask lanes, bool wide);
+  BlockClock fenced_by(const Warp& warp, unsigned lane, const LaneSync::Fenced& fenced, bool whole_fence);
   bool run_warp(Warp& warp, std::uint64_t fuel);
   bool choose(Warp& warp, bool rotate);
   void execute(Warp& warp, std::uint64_t& fuel);
@@ -161,6 +181,7 @@ class Block {
   std::uint32_t next_warp_ = 0;
   bool checks_ = false;
   bool faulted_ = false;
+  bool preempted_ = false;
   std::uint64_t random_ = 0;
   std::uint64_t instructions_ = 0, clock_reads_ = 0;
   std::uint64_t progress_ = 0, progress_at_timeout_ = 0;

@@ -30,7 +30,7 @@ GlobalCell* cell_of(const Buffer& buffer, std::uint64_t offset) {
   return reinterpret_cast<GlobalCell*>(buffer.races.data()) + (offset >> shift_of(buffer));
 }
 
-struct Access {
+struct LaneAccess {
   Warp& warp;
   const Instr& instr;
   const Buffer& buffer;
@@ -38,57 +38,99 @@ struct Access {
   std::uint64_t offset;
   bool strong;
   bool wide;
+  bool pending = false;      // of an asynchronous copy
+  bool async_proxy = false;  // … and one that ordinary stores reach through a proxy fence only
 };
 
-void report_race(const Access& access, bool wrote, bool other_wrote, std::uint64_t other_block, Who other,
+Place place_of_use(const LaneAccess& access, std::uint64_t block, Who who, std::uint32_t instr) {
+  const Block& here = *access.warp.block;
+  Place place = here.place(instr, who.async() ? 0 : who.warp(), who.async() ? 0 : who.lane());
+  const Dim3 grid = access.warp.block->run().launch->grid;
+  place.block = {static_cast<std::uint32_t>(block % grid.x),
+                 static_cast<std::uint32_t>(block / grid.x % grid.y),
+                 static_cast<std::uint32_t>(block / grid.x / grid.y)};
+  return place;
+}
+
+void report_race(const LaneAccess& access, bool wrote, bool other_wrote, std::uint64_t other_block, Who other,
                  std::uint32_t other_instr) {
   Block& block = *access.warp.block;
   if (!block.checks()) return;
   const bool same_block = other_block == block.linear();
-  Finding* finding = block.report(
-      Check::kGlobalRace, access.warp, instr_index(access.warp, access.instr), access.lane,
-      std::string(wrote ? "store to" : "load from") + " buffer '" + access.buffer.name + "' offset " +
-          std::to_string(access.offset) + " is not ordered with a " + (other_wrote ? "store" : "load") +
-          " by " + (same_block ? "another thread of the block" : "another block"));
+  std::string message = std::string(wrote ? "store to" : "load from") + " buffer '" + access.buffer.name +
+                        "' offset " + std::to_string(access.offset);
+  if (other.epoch() == kPendingEpoch) {
+    message += std::string(" while an asynchronous ") + (other_wrote ? "store to it" : "copy from it") +
+               " is pending (no wait between)";
+  } else {
+    message += std::string(" is not ordered with a ") + (other_wrote ? "store" : "load") + " by " +
+               (same_block ? "another thread of the block" : "another block");
+  }
+  Finding* finding = block.report(Check::kGlobalRace, access.warp, instr_index(access.warp, access.instr),
+                                  access.lane, std::move(message));
   if (finding == nullptr) return;
-  Place place = block.place(other_instr, other.warp(), other.lane());
-  const Dim3 grid = block.run().launch->grid;
-  place.block = {static_cast<std::uint32_t>(other_block % grid.x),
-                 static_cast<std::uint32_t>(other_block / grid.x % grid.y),
-                 static_cast<std::uint32_t>(other_block / grid.x / grid.y)};
-  finding->other = std::move(place);
+  finding->other = place_of_use(access, other_block, other, other_instr);
 }
 
+// An ordinary store that an asynchronous copy reads, ordered before, with no proxy fence between.
+void check_proxy(const LaneAccess& access, std::uint64_t other_block, Who writer,
+                 std::uint32_t writer_instr) {
+  Block& block = *access.warp.block;
+  if (!block.checks() || !access.async_proxy || writer.several()) return;
+  const WarpClocks& clocks = block.shared_races().clocks();
+  const unsigned w = access.warp.index;
+  const bool fenced = other_block == block.linear()
+                          ? clocks.proxied(FencedSpace::kGlobal, writer, w, access.lane)
+                          : clocks.proxied(other_block, writer, w, access.lane);
+  if (fenced) return;
+  Finding* finding = block.report(
+      Check::kProxyFence, access.warp, instr_index(access.warp, access.instr), access.lane,
+      "load from buffer '" + access.buffer.name + "' offset " + std::to_string(access.offset) +
+          " by the asynchronous proxy after an ordinary store, with no fence.proxy.async of global memory "
+          "between");
+  if (finding != nullptr) finding->other = place_of_use(access, other_block, writer, writer_instr);
+}
 // Whether an access recorded in a cell is ordered before this one.
-bool ordered(const Access& access, std::uint64_t other_block, Who other) {
+bool ordered(const LaneAccess& access, std::uint64_t other_block, Who other) {
   Block& block = *access.warp.block;
   if (access.strong && other.strong() && (access.wide || other_block == block.linear())) return true;
   if (other_block == block.linear()) {
     return !block.checks() || block.shared_races().clocks().ordered(other, access.warp.index, access.lane);
   }
-  return block.run().sync != nullptr && block.run().sync->ordered(block.linear(), other_block, other);
+  return block.checks() &&
+         block.shared_races().clocks().ordered(other_block, other, access.warp.index, access.lane);
 }
 
-Who myself(const Access& access) {
+Who myself(const LaneAccess& access) {
   Block& block = *access.warp.block;
-  const std::uint32_t epoch = block.checks() ? block.shared_races().clocks().epoch(access.warp.index) : 1;
+  std::uint32_t epoch = block.checks() ? block.shared_races().clocks().epoch(access.warp.index) : 1;
+  if (access.pending && block.checks()) epoch = kPendingEpoch;
   return Who::make(epoch, access.strong, access.warp.index, access.lane);
 }
 
-void record(GlobalCell::Use& use, const Access& access, Who who) {
+void record(GlobalCell::Use& use, const LaneAccess& access, Who who) {
   store(use.who.bits, who.bits);
   store(use.instr, instr_index(access.warp, access.instr));
 }
 
-void check_against(const Access& access, bool wrote, const GlobalCell::Use& use, bool other_wrote) {
+void check_against(const LaneAccess& access, bool wrote, const GlobalCell::Use& use, bool other_wrote) {
   const std::uint32_t block = load(use.block);
   if (block == 0 || block == kManyBlocks) return;
-  const Who other{load(use.who.bits)};
-  if (!ordered(access, block - 1, other))
+  const Who recorded{load(use.who.bits)};
+  if (recorded.nobody()) return;  // a mark that the block was there, no access
+  const Who other{recorded.bits & ~Who::kSeveral};
+  if (!ordered(access, block - 1, other)) {
     report_race(access, wrote, other_wrote, block - 1, other, load(use.instr));
+  } else if (other_wrote && !wrote) {
+    check_proxy(access, block - 1, recorded, load(use.instr));
+  }
 }
 
-void note_read(const Access& access, std::uint64_t bytes) {
+bool is_pending(const GlobalCell::Use& use, std::uint32_t block) {
+  return load(use.block) == block && Who{load(use.who.bits)}.epoch() == kPendingEpoch;
+}
+
+void note_read(const LaneAccess& access, std::uint64_t bytes) {
   Run& run = access.warp.block->run();
   const auto me = static_cast<std::uint32_t>(access.warp.block->linear() + 1);
   const Who who = myself(access);
@@ -107,17 +149,26 @@ void note_read(const Access& access, std::uint64_t bytes) {
       // Another block's read stays beside ours, so that a later write by either is compared with the other.
       if (reader != 0 && reader != me && !ordered(access, reader - 1, Who{load(cell->readers[0].who.bits)}))
         slot = 1;
-      store(cell->readers[slot].block, me);
+      if (!access.pending && (slot == 0 || !is_pending(cell->readers[1], me)))
+        store(cell->readers[slot].block, me);
     }
     check_against(access, false, cell->writer, true);
+    // A pending read has the second place, and keeps it.
+    if (access.pending) {
+      slot = 1;
+      store(cell->readers[1].block, me);
+    } else if (slot == 1 && is_pending(cell->readers[1], me)) {
+      continue;
+    }
     record(cell->readers[slot], access, who);
   }
 }
 
-void note_write(const Access& access, std::uint64_t bytes) {
+void note_write(const LaneAccess& access, std::uint64_t bytes) {
   Run& run = access.warp.block->run();
   const auto me = static_cast<std::uint32_t>(access.warp.block->linear() + 1);
-  const Who who = myself(access);
+  Who who = myself(access);
+  if (access.async_proxy) who.bits |= Who::kSeveral;
   const unsigned shift = shift_of(access.buffer);
   const std::uint64_t last = (access.offset + bytes - 1) >> shift;
   for (std::uint64_t i = access.offset >> shift; i <= last; ++i) {
@@ -189,27 +240,44 @@ void note_global_write(Warp& warp, const Instr& instr, const MemoryOp& op, const
   });
 }
 
-void note_global_range(Warp& warp, const Instr& instr, const Buffer& buffer, unsigned lane,
-                       std::uint64_t offset, std::uint64_t bytes, bool write) {
-  if (!warp.block->run().track_global || buffer.race_granule == 0) return;
-  write ? note_write({warp, instr, buffer, lane, offset, false, true}, bytes)
-        : note_read({warp, instr, buffer, lane, offset, false, true}, bytes);
+void note_global_pending(Warp& warp, const Instr& instr, unsigned lane, const GlobalRange& range) {
+  const Buffer& buffer = range.buffer;
+  if (!warp.block->run().track_global || !buffer.writable() || buffer.race_granule == 0) return;
+  const LaneAccess access{warp, instr, buffer, lane, range.offset, false, true, true, range.async_proxy};
+  range.write ? note_write(access, range.bytes) : note_read(access, range.bytes);
+}
+
+void note_global_complete(Block& block, const GlobalRange& range, unsigned warp, unsigned lane, Who who) {
+  const Buffer& buffer = range.buffer;
+  if (!block.checks() || !buffer.writable() || buffer.race_granule == 0) return;
+  if (range.write) who.bits |= Who::kSeveral;
+  const auto me = static_cast<std::uint32_t>(block.linear() + 1);
+  const unsigned shift = shift_of(buffer);
+  const std::uint64_t last = (range.offset + range.bytes - 1) >> shift;
+  for (std::uint64_t i = range.offset >> shift; i <= last; ++i) {
+    GlobalCell* cell = cell_of(buffer, i << shift);
+    GlobalCell::Use& use = range.write ? cell->writer : cell->readers[1];
+    const Who pending{load(use.who.bits)};
+    if (is_pending(use, me) && pending.warp() == warp && pending.lane() == lane)
+      store(use.who.bits, who.bits);
+  }
 }
 
 void note_observed(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses) {
   const bool acquires = op.order == Order::kAcquire || op.order == Order::kAcqRel;
   const bool global = target.space == Space::kGlobal;
-  for_lanes(target.lanes, [&](unsigned lane) {
-    warp.block->observe(warp, {addresses[lane], global}, acquires, op.wide);
+  for_each_address(addresses, target.lanes, [&](LaneMask lanes, std::uint64_t address) {
+    warp.block->observe(warp, lanes, {address, global}, acquires, op.wide);
   });
 }
 
 void note_published(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses) {
   const bool releases = op.order == Order::kRelease || op.order == Order::kAcqRel;
   const bool global = target.space == Space::kGlobal;
-  for_lanes(target.lanes, [&](unsigned lane) {
-    warp.block->publish(warp, {addresses[lane], global}, releases, op.wide);
+  for_each_address(addresses, target.lanes, [&](LaneMask lanes, std::uint64_t address) {
+    warp.block->publish(warp, lanes, {address, global}, releases, op.wide);
   });
+  if (releases) warp.block->shared_races().clocks().advance(warp.index);
 }
 
 }  // namespace moe4::ptx

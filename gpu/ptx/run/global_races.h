@@ -19,8 +19,15 @@ void note_global_write(Warp& warp, const Instr& instr, const MemoryOp& op, const
 void note_observed(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses);
 void note_published(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses);
 
-// A run of bytes of a bulk copy, as an access of the lane that issues it.
-void note_global_range(Warp& warp, const Instr& instr, const Buffer& buffer, unsigned lane,
-                       std::uint64_t offset, std::uint64_t bytes, bool write);
+// A run of bytes that an asynchronous copy reads or (bulk stores) writes: pending from its issue …
+struct GlobalRange {
+  const Buffer& buffer;
+  std::uint64_t offset = 0, bytes = 0;
+  bool write = false;
+  bool async_proxy = false;  // all but cp.async
+};
+void note_global_pending(Warp& warp, const Instr& instr, unsigned lane, const GlobalRange& range);
+// … until it is complete: from now on an access of `who`.
+void note_global_complete(Block& block, const GlobalRange& range, unsigned warp, unsigned lane, Who who);
 
 }  // namespace moe4::ptx

@@ -77,7 +77,7 @@ Handler carry_handler(CarryOp op, Type type);
 Handler directed_handler(FloatOp op, Type type, Rounding rounding);
 
 // ---- approximate.cc ----
-enum class Approximate : std::uint8_t { kEx2, kLg2, kSin, kCos, kTanh, kRcp64, kRsqrt64 };
+enum class Approximate : std::uint8_t { kEx2, kLg2, kSin, kCos, kTanh, kDiv, kRcp64, kRsqrt64 };
 // One value that the ISA's error bound allows: the function in FP64, rounded once. imm: encode(mode).
 Handler approximate_handler(Approximate op, Type type);
 

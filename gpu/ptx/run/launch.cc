@@ -3,33 +3,16 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cfenv>
 #include <cstring>
-#include <list>
-#include <numeric>
 #include <string>
 
 #include "gpu/ptx/run/collector.h"
 #include "gpu/ptx/run/findings.h"
 #include "gpu/ptx/run/global_races.h"
+#include "gpu/ptx/run/turns.h"
 
 namespace moe4::ptx {
 namespace {
-
-// Round to nearest, subnormals kept, whatever the caller's thread has set.
-class FloatEnvironment {
- public:
-  FloatEnvironment() {
-    std::fegetenv(&before_);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  ~FloatEnvironment() { std::fesetenv(&before_); }
-  FloatEnvironment(const FloatEnvironment&) = delete;
-  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
-
- private:
-  std::fenv_t before_;
-};
 
 // Shared memory that a block may have, by target.
 std::uint32_t shared_limit(const std::string& target) {
@@ -39,31 +22,6 @@ std::uint32_t shared_limit(const std::string& target) {
   if (target.starts_with("sm_7")) return target.starts_with("sm_75") ? 64u << 10 : 96u << 10;
   if (target.starts_with("sm_12")) return 99u << 10;
   return 227u << 10;
-}
-
-std::uint64_t blocks_of(const Launch& launch) {
-  return std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-}
-
-// The i-th block to run: in order, or a permutation drawn from the seed.
-class BlockOrder {
- public:
-  BlockOrder(std::uint64_t count, const std::optional<std::uint64_t>& seed) : count_(count) {
-    if (!seed || count < 2) return;
-    step_ = (*seed * 0x9e3779b97f4a7c15u >> 7) % count | 1;
-    while (std::gcd(step_, count) != 1) ++step_;
-    first_ = (*seed * 0xbf58476d1ce4e5b9u >> 9) % count;
-  }
-  std::uint64_t operator()(std::uint64_t i) const {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(i) * step_ + first_) % count_);
-  }
-
- private:
-  std::uint64_t count_, step_ = 1, first_ = 0;
-};
-
-std::uint64_t budget_of(const Options& options) {
-  return options.instruction_budget != 0 ? options.instruction_budget : std::uint64_t{1} << 40;
 }
 
 Dim3 block_id(const Launch& launch, std::uint64_t linear) {
@@ -104,56 +62,6 @@ LaunchReport run_independent(Run& run, const Options& options, int threads) {
     }
     if (!collector.report().completed) break;
   }
-  return std::move(collector.report());
-}
-
-// Blocks that may wait for each other: one runs at a time; when all that have started wait, one more is
-// started.
-LaunchReport run_communicating(Run& run, const Options& options) {
-  const FloatEnvironment environment;
-  const std::uint64_t count = blocks_of(*run.launch), budget = budget_of(options);
-  const BlockOrder order(count, options.schedule);
-  GlobalSync sync;
-  run.sync = options.checks ? &sync : nullptr;
-  Collector collector(run, options);
-  std::list<std::unique_ptr<Block>> started;
-  std::vector<std::unique_ptr<Block>> idle;
-  std::uint64_t next = 0, running_instructions = 0;
-  auto turn = started.end();
-  while (next < count || !started.empty()) {
-    if (turn == started.end()) {
-      if (next < count) {
-        if (idle.empty()) idle.push_back(std::make_unique<Block>(run));
-        idle.back()->start(order(next++));
-        turn = started.insert(started.end(), std::move(idle.back()));
-        idle.pop_back();
-      } else {
-        turn = started.begin();
-      }
-    }
-    Block& block = **turn;
-    const std::uint64_t before = block.instructions();
-    const std::uint64_t used = collector.instructions() + running_instructions;
-    const Block::State state = block.resume(budget - std::min(budget, used));
-    running_instructions += block.instructions() - before;
-    if (state == Block::State::kYielded) {
-      ++turn;
-      continue;
-    }
-    running_instructions -= block.instructions();
-    collector.add(block.take_result());
-    idle.push_back(std::move(*turn));
-    turn = started.erase(turn);
-    if (state == Block::State::kFaulted) {
-      // The others end with it; what they found so far still counts.
-      for (const auto& other : started) collector.add(other->take_result());
-      collector.report().completed = false;
-      break;
-    }
-    // A finished block may be what the others waited for.
-    turn = started.begin();
-  }
-  run.sync = nullptr;
   return std::move(collector.report());
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "gpu/ptx/async/async_ops.h"
 #include "gpu/ptx/run/findings.h"
 
 namespace moe4::ptx {
@@ -204,6 +205,8 @@ void note_shared_write(Warp& warp, const Instr& instr, const MemoryOp& op, const
   const LaneMask mask = strong ? target.lanes : distinct_lanes(addresses, target.lanes);
   for_lanes(mask, [&](unsigned lane) {
     SharedRaces::Conflict conflict;
+    note_mbarrier_overwritten(warp, instr_index(warp, instr), lane,
+                              static_cast<std::uint32_t>(addresses[lane]), bytes);
     if (races.write(warp.index, lane, static_cast<std::uint32_t>(addresses[lane]), bytes, strong,
                     instr_index(warp, instr), &conflict)) {
       report_shared(warp, instr_index(warp, instr), addresses[lane], true, conflict);
@@ -229,6 +232,8 @@ void note_matrix_write(Warp& warp, const Instr& instr, const Target& target, con
   SharedRaces& races = warp.block->shared_races();
   for_lanes(target.lanes, [&](unsigned lane) {
     const unsigned row = lane % 8;
+    note_mbarrier_overwritten(warp, instr_index(warp, instr), lane,
+                              static_cast<std::uint32_t>(addresses[lane]), 16);
     for (unsigned word = 0; word < 4; ++word) {
       SharedRaces::Conflict conflict;
       const unsigned writer = transposed ? 8 * word + row / 2 : 4 * row + word;

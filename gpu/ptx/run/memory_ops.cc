@@ -122,7 +122,10 @@ void run_load(Warp& warp, const Instr& instr, LaneMask mask) {
   std::uint64_t addresses[kLanes];
   read_addresses(warp, instr, op, addresses);
   if (block.checks() && op.register_address) hash_addresses(warp, addresses, mask);
-  if (op.order != Order::kWeak) warp.polled = true;
+  if (op.order != Order::kWeak) {
+    warp.polled = true;
+    block.may_preempt(warp);
+  }
   const unsigned bytes = unsigned{op.element_bytes} * op.count;
   const LoadLanes load = loader(op);
   LaneMask left = mask;
@@ -163,6 +166,7 @@ void run_load(Warp& warp, const Instr& instr, LaneMask mask) {
 void run_store(Warp& warp, const Instr& instr, LaneMask mask) {
   const MemoryOp& op = warp.function->memory_ops[instr.aux];
   Block& block = *warp.block;
+  if (op.order != Order::kWeak) block.may_preempt(warp);
   std::uint64_t addresses[kLanes];
   read_addresses(warp, instr, op, addresses);
   if (block.checks() && op.register_address) hash_addresses(warp, addresses, mask);

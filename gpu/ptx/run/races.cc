@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace moe4::ptx {
 namespace {
@@ -11,11 +12,47 @@ constexpr std::uint32_t kInstr = (1u << kSecondLane) - 1;
 
 }  // namespace
 
+void MatrixReads::clear() {
+  sets_.assign(1, {});
+  last_ = Who{};
+  made_.clear();
+}
+
+std::uint32_t MatrixReads::with(std::uint32_t set, const MatrixRead& read) {
+  if (read.who.bits != last_.bits) made_.clear();
+  last_ = read.who;
+  const auto [at, is_new] = made_.try_emplace(set, static_cast<std::uint32_t>(sets_.size()));
+  if (!is_new) return at->second;
+  std::vector<MatrixRead> grown = {read};
+  for (const MatrixRead& other : sets_[set]) {
+    if (other.who.agent() != read.who.agent()) grown.push_back(other);
+  }
+  return add(std::move(grown));
+}
+
+std::uint32_t MatrixReads::add(std::vector<MatrixRead> set) {
+  sets_.push_back(std::move(set));
+  return static_cast<std::uint32_t>(sets_.size() - 1);
+}
+
+const MatrixRead* SharedRaces::unordered_matrix_read(const Cell& cell, unsigned warp, unsigned lane) const {
+  if (cell.matrix_readers == 0) return nullptr;
+  for (const MatrixRead& read : matrix_reads_[cell.matrix_readers]) {
+    if (!clocks_.ordered(read.who, warp, lane)) return &read;
+  }
+  return nullptr;
+}
+
+SharedRaces::Conflict SharedRaces::conflict_with(const MatrixRead& read, unsigned lane) {
+  return {lane, read.who.agent() - kMatrixAgent, 0, read.instr, false, Conflict::Why::kUnordered};
+}
+
 void SharedRaces::start(std::uint32_t bytes, unsigned granule, unsigned warps) {
   shift_ = static_cast<unsigned>(std::countr_zero(granule));
   const std::size_t count = (bytes >> shift_) + 1;
   if (used_ || cells_.size() != count) cells_.assign(count, Cell{});
   used_ = false;
+  matrix_reads_.clear();
   clocks_.start(warps);
 }
 
@@ -31,9 +68,6 @@ SharedRaces::Conflict SharedRaces::conflict_with_reader(const Cell& cell, unsign
                                                         unsigned lane) const {
   const Who reader = cell.readers[slot];
   const std::uint32_t instr = cell.reader_instr[slot] & kInstr;
-  if (reader.async()) {
-    return {lane, reader.agent() % kMaxWarps, 0, instr, false, Conflict::Why::kUnordered};
-  }
   const bool itself = reader.warp() == warp && reader.lane() == lane;
   const unsigned other = itself ? cell.reader_instr[slot] >> kSecondLane : reader.lane();
   return {lane, reader.warp(), other, instr, false, Conflict::Why::kUnordered};
@@ -64,22 +98,21 @@ bool SharedRaces::read(unsigned warp, unsigned lane, unsigned second, std::uint3
     // A slot for each of two warps, so that one of them is not the warp that writes next.
     unsigned slot = 1;
     for (const unsigned k : {0u, 1u}) {
-      if (!cell.readers[k].nobody() && !cell.readers[k].async() && cell.readers[k].warp() == warp) {
+      if (!cell.readers[k].nobody() && cell.readers[k].warp() == warp) {
         slot = k;
         break;
       }
       if (cell.readers[k].nobody() || clocks_.ordered(cell.readers[k], warp, lane)) {
         slot = k;
         const Who next = cell.readers[1];
-        if (k == 0 && !next.nobody() && !next.async() && next.warp() == warp) slot = 1;
+        if (k == 0 && !next.nobody() && next.warp() == warp) slot = 1;
         break;
       }
     }
     const Who before = cell.readers[slot];
     Who now = me;
     unsigned other = second;
-    if (!before.nobody() && !before.async() && before.warp() == warp && second == lane &&
-        !clocks_.ordered(before, warp, lane)) {
+    if (!before.nobody() && before.warp() == warp && second == lane && !clocks_.ordered(before, warp, lane)) {
       // Another lane's read that nothing has ordered yet stays on record beside this one.
       other = before.lane() != lane ? before.lane() : cell.reader_instr[slot] >> kSecondLane;
       if (other != lane) now.bits |= Who::kSeveral;
@@ -109,6 +142,10 @@ bool SharedRaces::write(unsigned warp, unsigned lane, std::uint32_t offset, std:
       *conflict = conflict_with_reader(cell, k, warp, lane);
       race = true;
     }
+    if (const MatrixRead* read = unordered_matrix_read(cell, warp, lane)) {
+      *conflict = conflict_with(*read, lane);
+      race = true;
+    }
     if (cell.pending_writes != 0 || cell.pending_reads != 0) {
       *conflict = {lane, 0, 0, 0, cell.pending_writes != 0, Conflict::Why::kPending};
       race = true;
@@ -116,6 +153,7 @@ bool SharedRaces::write(unsigned warp, unsigned lane, std::uint32_t offset, std:
     cell.writer = me;
     cell.writer_instr = instr;
     cell.readers[0] = cell.readers[1] = Who{};
+    cell.matrix_readers = 0;
   }
   return race;
 }
@@ -139,7 +177,7 @@ bool SharedRaces::issue(bool writes, unsigned warp, unsigned lane, std::uint32_t
     if (!cell.writer.nobody()) {
       if (!clocks_.ordered(cell.writer, warp, lane)) {
         found(conflict_with_writer(cell, lane));
-      } else if (async_proxy && !clocks_.proxied(cell.writer, warp)) {
+      } else if (async_proxy && !clocks_.proxied(FencedSpace::kShared, cell.writer, warp, lane)) {
         Conflict unfenced = conflict_with_writer(cell, lane);
         unfenced.why = Conflict::Why::kNoFence;
         found(unfenced);
@@ -149,6 +187,9 @@ bool SharedRaces::issue(bool writes, unsigned warp, unsigned lane, std::uint32_t
       if (cell.readers[k].nobody() || clocks_.ordered(cell.readers[k], warp, lane)) continue;
       found(conflict_with_reader(cell, k, warp, lane));
     }
+    if (const MatrixRead* read = writes ? unordered_matrix_read(cell, warp, lane) : nullptr) {
+      found(conflict_with(*read, lane));
+    }
     ++(writes ? cell.pending_writes : cell.pending_reads);
   }
   return race;
@@ -156,6 +197,17 @@ bool SharedRaces::issue(bool writes, unsigned warp, unsigned lane, std::uint32_t
 
 void SharedRaces::complete(bool writes, Who who, unsigned warp, std::uint32_t offset, std::uint32_t bytes,
                            std::uint32_t instr) {
+  if (matrix_reads_.full()) {
+    // Only the sets that cells still have are kept.
+    MatrixReads fresh;
+    std::unordered_map<std::uint32_t, std::uint32_t> numbers{{0, 0}};
+    for (Cell& cell : cells_) {
+      const auto [at, is_new] = numbers.try_emplace(cell.matrix_readers, 0);
+      if (is_new) at->second = fresh.add(matrix_reads_[cell.matrix_readers]);
+      cell.matrix_readers = at->second;
+    }
+    matrix_reads_ = std::move(fresh);
+  }
   const std::uint32_t last = (offset + bytes - 1) >> shift_;
   for (std::uint32_t i = offset >> shift_; i <= last; ++i) {
     Cell& cell = cells_[i];
@@ -164,13 +216,15 @@ void SharedRaces::complete(bool writes, Who who, unsigned warp, std::uint32_t of
       cell.writer = who;
       cell.writer_instr = who.async() ? instr | (warp << kSecondLane) : instr;
       cell.readers[0] = cell.readers[1] = Who{};
+      cell.matrix_readers = 0;
       continue;
     }
-    // One slot for the agent or warp itself, else the first that is free.
-    const auto same = [&](Who other) {
-      return !other.nobody() && other.async() == who.async() &&
-             (who.async() ? other.agent() == who.agent() : other.warp() == who.warp());
-    };
+    if (who.async()) {
+      cell.matrix_readers = matrix_reads_.with(cell.matrix_readers, {who, instr});
+      continue;
+    }
+    // One slot for the warp itself, else the first that is free.
+    const auto same = [&](Who other) { return !other.nobody() && other.warp() == who.warp(); };
     const unsigned slot = same(cell.readers[0])                                ? 0
                           : same(cell.readers[1]) || !cell.readers[0].nobody() ? 1
                                                                                : 0;
@@ -179,23 +233,16 @@ void SharedRaces::complete(bool writes, Who who, unsigned warp, std::uint32_t of
   }
 }
 
-void GlobalSync::release(std::uint64_t address, std::uint64_t block, const WarpClock& clock,
-                         const Known& known) {
-  Known& at = released_[address];
-  for (const auto& [other, theirs] : known) join(at[other], theirs);
-  join(at[block], clock);
+void GlobalSync::release(std::uint64_t address, std::uint64_t block, const BlockClock& from) {
+  OtherBlocks& at = released_[address];
+  at.join(from.blocks);
+  const auto global = static_cast<std::size_t>(FencedSpace::kGlobal);
+  at.join(block, {from.warps, from.proxied[global].warps, from.lanes});
 }
 
-const GlobalSync::Known* GlobalSync::released(std::uint64_t address) const {
+const OtherBlocks* GlobalSync::released(std::uint64_t address) const {
   const auto found = released_.find(address);
   return found == released_.end() ? nullptr : &found->second;
-}
-
-bool GlobalSync::ordered(std::uint64_t block, std::uint64_t other, Who who) const {
-  const auto mine = known_.find(block);
-  if (mine == known_.end()) return false;
-  const auto theirs = mine->second.find(other);
-  return theirs != mine->second.end() && theirs->second[who.warp()] >= who.epoch();
 }
 
 }  // namespace moe4::ptx

@@ -4,13 +4,32 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <unordered_map>
 #include <vector>
 
 #include "gpu/ptx/run/clocks.h"
 
 namespace moe4::ptx {
+
+// Sets of wgmma that have read a cell. All cells of a tile have the same few sets, so a cell has a number.
+struct MatrixRead {
+  Who who;  // the matrix agent of a warp
+  std::uint32_t instr = 0;
+};
+class MatrixReads {
+ public:
+  void clear();
+  const std::vector<MatrixRead>& operator[](std::uint32_t set) const { return sets_[set]; }
+  // The set with one more; a later read by a warp takes the place of its earlier one.
+  std::uint32_t with(std::uint32_t set, const MatrixRead& read);
+  std::uint32_t add(std::vector<MatrixRead> set);
+  bool full() const { return sets_.size() > 1u << 16; }  // time to drop those that no cell has
+
+ private:
+  std::vector<std::vector<MatrixRead>> sets_{{}};
+  Who last_;  // `made_` holds what became of sets by a read of `last_`
+  std::unordered_map<std::uint32_t, std::uint32_t> made_;
+};
 
 // Races in the shared memory of one block.
 class SharedRaces {
@@ -52,30 +71,30 @@ class SharedRaces {
     Who readers[2];
     std::uint32_t reader_instr[2] = {0, 0};  // bits 27 and up: a second lane, where Who::several
     std::uint16_t pending_reads = 0, pending_writes = 0;
+    std::uint32_t matrix_readers = 0;  // a set of matrix_sets_: every wgmma that has read it; 0: none
   };
   Conflict conflict_with_writer(const Cell& cell, unsigned lane) const;
   Conflict conflict_with_reader(const Cell& cell, unsigned slot, unsigned warp, unsigned lane) const;
 
+  const MatrixRead* unordered_matrix_read(const Cell& cell, unsigned warp, unsigned lane) const;
+  static Conflict conflict_with(const MatrixRead& read, unsigned lane);
+
   std::vector<Cell> cells_;
+  MatrixReads matrix_reads_;
   bool used_ = false;
   unsigned shift_ = 2;
   WarpClocks clocks_;
 };
 
-// What blocks know of each other, for runs whose blocks communicate: grown by release and acquire.
+// What blocks have released to each other, by address, for runs whose blocks communicate.
 class GlobalSync {
  public:
-  using Known = std::map<std::uint64_t, WarpClock>;  // by block
-
   // A write to `address` that lets others see what `from` knows (release, or relaxed after a fence).
-  void release(std::uint64_t address, std::uint64_t block, const WarpClock& clock, const Known& known);
-  const Known* released(std::uint64_t address) const;  // nullptr: nothing
-  Known& known(std::uint64_t block) { return known_[block]; }
-  bool ordered(std::uint64_t block, std::uint64_t other, Who who) const;
+  void release(std::uint64_t address, std::uint64_t block, const BlockClock& from);
+  const OtherBlocks* released(std::uint64_t address) const;  // nullptr: nothing
 
  private:
-  std::unordered_map<std::uint64_t, Known> released_;  // by address
-  std::unordered_map<std::uint64_t, Known> known_;
+  std::unordered_map<std::uint64_t, OtherBlocks> released_;
 };
 
 // Races in a writable buffer, one cell a granule.

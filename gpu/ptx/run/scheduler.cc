@@ -42,12 +42,23 @@ bool Block::runnable(const Warp& warp) const {
   return false;
 }
 
-Block::State Block::resume(std::uint64_t more_instructions) {
+// Where one block reads or writes what others may, the next may be theirs.
+void Block::may_preempt(Warp& warp) {
+  if (random_ == 0 || !run_.serial || next_random() % 4 != 0) return;
+  preempted_ = true;
+  warp.stop = WarpStop::kReschedule;
+  warp.limit = 0;
+}
+
+Block::State Block::resume(std::uint64_t more_instructions, std::uint64_t turn_instructions) {
   const std::uint64_t instruction_budget =
       instructions_ + std::min(more_instructions, ~std::uint64_t{0} - instructions_);
   const std::uint32_t count = run_.warps;
-  std::uint32_t yielded_in_turn = 0;
+  const std::uint64_t end_of_turn =
+      instructions_ + std::min(turn_instructions, ~std::uint64_t{0} - instructions_);
+  preempted_ = false;
   while (!faulted_) {
+    if (preempted_ || instructions_ >= end_of_turn) return State::kPreempted;
     std::uint32_t candidates = 0, chosen = count;
     for (std::uint32_t w = 0; w < count; ++w) candidates += runnable(warps_[w]) ? 1 : 0;
     if (candidates == 0) {
@@ -76,19 +87,22 @@ Block::State Block::resume(std::uint64_t more_instructions) {
       break;
     }
     const std::uint64_t turn = random_ != 0 ? 1 + next_random() % 256 : kTurn;
-    const bool yielded = run_warp(warp, std::min(left, turn));
+    const bool yielded = run_warp(warp, std::min({left, turn, end_of_turn - instructions_}));
     next_warp_ = yielded ? chosen + 1 : (runnable(warp) && random_ == 0 ? chosen + 1 : chosen);
-    if (!yielded) {
-      yielded_in_turn = 0;
-    } else if (++yielded_in_turn >= candidates) {
+    if (yielded) {
+      warp.idle = true;
+    } else if (!preempted_ && instructions_ < end_of_turn) {
+      for (Warp& other : warps_) other.idle = false;
+    }
+    if (yielded && std::all_of(warps_.begin(), warps_.end(),
+                               [this](const Warp& other) { return other.idle || !runnable(other); })) {
       // All that can run only poll.
-      yielded_in_turn = 0;
+      for (Warp& other : warps_) other.idle = false;
       if (async_.land_one()) continue;
       if (run_.serial) return State::kYielded;
       // Nobody else can change what they look at, and none of them stores anything between two looks.
-      const std::uint64_t progress = progress_ + counters_.shared_store_bytes + counters_.global_store_bytes;
-      polling_rounds_ = progress == progress_at_poll_ ? polling_rounds_ + 1 : 0;
-      progress_at_poll_ = progress;
+      polling_rounds_ = progress() == progress_at_poll_ ? polling_rounds_ + 1 : 0;
+      progress_at_poll_ = progress();
       if (polling_rounds_ > kPollingRounds) break;
     }
   }
@@ -130,7 +144,7 @@ bool Block::run_warp(Warp& warp, std::uint64_t fuel) {
     warp.stop = WarpStop::kNone;
     execute(warp, fuel);
     if (warp.stop == WarpStop::kEnd || faulted_) return false;
-    if (fuel == 0) return false;
+    if (fuel == 0 || preempted_) return false;
     if (warp.stop == WarpStop::kYield) {
       if (!warp.others.empty()) {
         rotate = true;  // other lanes of the warp may be what it waits for

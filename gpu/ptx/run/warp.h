@@ -55,6 +55,7 @@ struct Warp {
   std::uint32_t backward = 0;    // backward branches since the lanes were chosen
   std::uint32_t polls = 0;       // backward branches after a load or atomic that others may answer
   bool polled = false;
+  bool idle = false;       // gave up its last turn, and no other warp of the block has done anything since
   LaneMask timed_out = 0;  // lanes whose wait for an mbarrier ends without success
   LaneMask tried = 0;      // lanes that have tried in vain at `tried_at`
   std::uint32_t tried_at = 0;

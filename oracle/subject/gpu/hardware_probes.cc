@@ -15,9 +15,28 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kBudget = std::uint64_t{1} << 26;  // warp instructions; a probe needs some thousand
 
-bool has_probe(const TensorCore& unit, const Probe& probe) {
-  if (probe.form == Probe::Form::kScalar) return true;
-  return multiplies(unit, probe.operands[0].type.name == "f16" ? Dtype::kF16 : Dtype::kBF16);
+// The least target of a generation, "sm_80" → 80; what is compiled for sm_90a runs there alone.
+int target_of(const TensorCore& unit) {
+  constexpr std::pair<std::string_view, int> kTargets[] = {{"volta", 70}, {"turing", 75}, {"ampere", 80},
+                                                           {"ada", 89},   {"hopper", 90}, {"blackwell", 100}};
+  for (const auto& [name, target] : kTargets) {
+    if (name == unit.name) return target;
+  }
+  return 0;
+}
+
+// Why the device has no answer to a probe; empty: it has one. The executor runs every target on every chip.
+std::string unanswerable(const TensorCore& unit, const Probe& probe, const std::string& device) {
+  if (probe.form != Probe::Form::kScalar &&
+      !multiplies(unit, probe.operands[0].type.name == "f16" ? Dtype::kF16 : Dtype::kBF16)) {
+    return fmt::format("{} does not multiply {}", unit.name, probe.operands[0].type.name);
+  }
+  if (device == kExecutor) return "";
+  const int own = target_of(unit);
+  const bool only = probe.target.ends_with("a");
+  const int least = std::stoi(probe.target.substr(3));
+  return own < least || (only && own != least) ? fmt::format("{} is not for {}", probe.target, unit.name)
+                                               : "";
 }
 
 // What the device saw is a fault of the probe, and its results are no evidence.
@@ -87,9 +106,8 @@ Result<Recorded> record_probes(gpu::Device& device, const RecordSettings& settin
   if (failed) return Error{folder.string(), failed.message(), "a folder that can be written to"};
   Recorded recorded;
   for (const Probe& probe : probes()) {
-    if (!has_probe(*unit, probe)) {
-      recorded.left_out.push_back(
-          fmt::format("{}: {} does not multiply {}", probe.name, unit->name, probe.operands[0].type.name));
+    if (const std::string why = unanswerable(*unit, probe, device.identity().device); !why.empty()) {
+      recorded.left_out.push_back(probe.name + ": " + why);
       continue;
     }
     Recording recording;
@@ -150,7 +168,9 @@ Result<RecordingsCompared> compare_recordings(const fs::path& folder) {
   for (const Probe& probe : probes()) {
     const bool there = std::any_of(all.probes.begin(), all.probes.end(),
                                    [&](const ProbeComparison& c) { return c.probe == &probe; });
-    if (!there) all.missing.push_back(probe.name);
+    if (!there && unanswerable(*tensor_core(all.hardware), probe, all.device.device).empty()) {
+      all.missing.push_back(probe.name);
+    }
   }
   return all;
 }

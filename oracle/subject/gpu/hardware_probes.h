@@ -32,8 +32,9 @@ struct Recorded {
   std::vector<std::string> left_out;  // "NAME: why"
 };
 
-// Every probe that the generation has, one file each, into `folder`, which is created if need be. Left out is
-// what the generation does not multiply. An Error: nothing can be written, or a probe went wrong.
+// Every probe that the device has, one file each, into `folder`, which is created if need be. Left out is
+// what the generation does not multiply, and (but for an executor) what is compiled for a later one. An
+// Error: nothing can be written, or a probe went wrong.
 Result<Recorded> record_probes(gpu::Device& device, const RecordSettings& settings,
                                const std::filesystem::path& folder);
 
@@ -41,7 +42,7 @@ struct RecordingsCompared {
   RecordedDevice device;
   std::string hardware;
   std::vector<ProbeComparison> probes;  // in the order of the table
-  std::vector<std::string> missing;     // probes of this build that the folder lacks
+  std::vector<std::string> missing;     // probes that the device could have answered, and the folder lacks
 };
 
 // All recordings of a folder, against the executor. An Error: none; one that cannot be read; recordings of
