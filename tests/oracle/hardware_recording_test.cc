@@ -263,7 +263,7 @@ TEST(HardwareRecording, VoltaLeavesOutBf16) {
   EXPECT_EQ(recorded->left_out.size(), 3u);
   const auto compared = compare_recordings(folder);
   ASSERT_TRUE(compared.ok()) << compared.error().message();
-  EXPECT_EQ(compared->missing.size(), 3u);
+  EXPECT_EQ(compared->missing.size(), 0u) << "what Volta does not multiply is not due from it";
   EXPECT_EQ(compared->hardware, "volta");
   fs::remove_all(folder);
 }
