@@ -1,4 +1,7 @@
 """Other projects as witnesses, without any tolerance."""
+import json
+import pathlib
+
 import ml_dtypes
 import moe4
 import numpy as np
@@ -51,3 +54,30 @@ def test_bfloat16_rounding():
         ours = moe4.int4_dequantize(words, np.full((1, 1, 1), scale))[0, 0, :16]
         finite = ~np.isnan(due)
         assert np.array_equal(np.isnan(ours), ~finite) and np.array_equal(ours[finite], due[finite])
+
+
+def recorded():
+    """compressed-tensors as record_compressed_tensors.py found it: the package needs a PyTorch built for CUDA."""
+    return json.loads((pathlib.Path(__file__).parent / "compressed_tensors.json").read_text())
+
+
+def test_compressed_tensors_int4():
+    """Their unpacking of 4-bit words is q of our weights: scale 1 keeps q as it is."""
+    peer = recorded()
+    words = np.array(peer["int4_words"], np.int32).reshape(1, 4, 8)
+    ours = moe4.int4_dequantize(words, np.ones((1, 4, 2), ml_dtypes.bfloat16))
+    assert np.array_equal(ours[0].astype(np.int64), np.array(peer["int4_values"]))
+    assert not np.array_equal(ours[0, 0].astype(np.int64), np.array(peer["int4_values"][1]))
+
+
+def test_compressed_tensors_mxfp4():
+    """Every byte of codes, signs of zeros too; every scale byte. Byte 255 is Inf there: our scale_nan=inf."""
+    peer = recorded()
+    packed = np.array(peer["fp4_bytes"], np.uint8).reshape(1, 8, 2, 16)
+    ours = moe4.mxfp4_dequantize(packed, np.full((1, 8, 2), 127, np.uint8))[0]
+    theirs = np.array(peer["fp4_values"])
+    assert np.array_equal(ours, theirs) and np.array_equal(np.signbit(ours), np.signbit(theirs))
+    scales = np.array([int(bits, 16) for bits in peer["e8m0_as_bf16"]], np.uint16).view(ml_dtypes.bfloat16)
+    ones = np.full((1, 256, 1, 16), 0x22, np.uint8)
+    ours = moe4.mxfp4_dequantize(ones, np.arange(256, dtype=np.uint8).reshape(1, 256, 1), policy="scale_nan=inf")
+    assert np.array_equal(ours[0, :, 0], scales.astype(np.float64))
