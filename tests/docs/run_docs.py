@@ -1,0 +1,146 @@
+"""Runs every command that docs show and compares what they print.
+
+    run_docs.py MOE4 ROOT [PAGE]
+
+A command is an indented line of README.md or docs/**/*.md that begins with moe4, ./dev, python3, sha256sum, cc, pip or
+./PROGRAM. The indented lines below it, up to the next command or the end of the block, are its output: they must be the
+first lines that it prints, or all of them; a line "…" stands for any lines. Blanks at ends of lines don't count. Commands
+of a page run one after another in one folder that holds links to fixtures/, docs/ and tests/. What can't run here stands in
+NOT_RUN, with the reason; a command of NOT_RUN that no page shows any more is an error, so that the list stays short.
+
+In tables and sentences, every `moe4 COMMAND … --option` must name a command and options that its --help knows.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+COMMAND = re.compile(r"^ {4,8}((?:moe4|\./dev|python3|sha256sum|cc|pip|\./[a-z_]+) .*)$")
+NOT_RUN = {
+    "moe4 run 'op=expert_linear weights=mxfp4 tokens=1 experts=1 top_k=1 in=32 out=1 dtype=bf16 fill=exact24 routing=uniform "
+    "seed=0x3' --subject mxfp4_linear_thread_bf16": "the report of a kernel with a fault, which no build has",
+    "./dev gate": "minutes; what it runs is tested by gate tests",
+    "./dev test": "this test is part of it",
+    "./dev build dev": "another preset",
+    "./dev format": "changes files",
+    "pip install .": "tests/python installs by pip",
+    "moe4 gen --checkpoint": "needs a checkpoint; tests/oracle/checkpoint_cli_test.cc has one",
+    "moe4 reference case.safetensors --out norm.safetensors": "the case above it",
+    "moe4 check case.safetensors actual.safetensors": "the case above it",
+    "moe4 fixtures hardware ptx NAME": "a placeholder; tests/oracle/hardware_probe_test.cc",
+    "moe4 fixtures hardware record": "a placeholder; tests/oracle/hardware_recording_test.cc",
+    "moe4 fixtures hardware compare DIR": "a placeholder; tests/oracle/hardware_recording_test.cc",
+    "moe4 selftest --mutate": "minutes; tests/oracle/mutation_run_test.cc",
+    "moe4 run 'CASE LINE' --ptx": "a placeholder; tests/oracle/ptx_subject_test.cc",
+    "moe4 gate            --ptx": "a placeholder; tests/oracle/ptx_subject_test.cc",
+    "moe4 fuzz --time 60  --ptx": "a placeholder; tests/oracle/ptx_subject_test.cc",
+    "moe4 shrink 'CASE LINE' --ptx": "a placeholder; tests/oracle/ptx_subject_test.cc",
+    "moe4 ptx run kernel.ptx": "a placeholder; tests/oracle/ptx_subject_test.cc",
+}
+
+
+def blocks(text):
+    """(command, expected output lines) of a page."""
+    found, current = [], None
+    for line in text.splitlines():
+        match = COMMAND.match(line)
+        if match:
+            command = re.sub(r"\s{2,}#.*$", "", match.group(1)).rstrip()
+            current = (command, [])
+            found.append(current)
+        elif current is not None and line.startswith("    ") and line.strip():
+            current[1].append(line[4:].rstrip())
+        else:
+            current = None
+    return found
+
+
+def output_fits(expected, printed):
+    """Do the printed lines begin with the expected ones? "…" stands for any lines."""
+    if not expected:
+        return True
+    if expected[0].strip() == "…":
+        return any(output_fits(expected[1:], printed[skip:]) for skip in range(len(printed) + 1))
+    return bool(printed) and printed[0].rstrip() == expected[0] and output_fits(expected[1:], printed[1:])
+
+
+def not_run(command):
+    keys = [key for key in NOT_RUN if command == key or command.startswith(key + " ") or command.startswith(key)]
+    return max(keys, key=len) if keys else None
+
+
+def help_of(moe4, words, cache):
+    key = tuple(words)
+    if key not in cache:
+        done = subprocess.run([moe4, *words, "--help"], capture_output=True, text=True)
+        cache[key] = done.stdout if done.returncode == 0 else None
+    return cache[key]
+
+
+def check_spans(moe4, page, text, cache, problems):
+    """`moe4 gate --tier T`: the command and its options exist."""
+    for span in re.findall(r"`moe4 ([^`]+)`", text):
+        words = span.replace("\\|", "|").split()
+        commands = []
+        while words and re.fullmatch(r"[a-z]+", words[0]) and help_of(moe4, commands + [words[0]], cache) is not None:
+            commands.append(words.pop(0))
+        if not commands and not re.match(r"-|COMMAND", span):
+            problems.append(f"{page}: `moe4 {span}`: no such command")
+            continue
+        for option in re.findall(r"--[a-z][a-z-]*", span):
+            if option not in (help_of(moe4, commands, cache) or ""):
+                problems.append(f"{page}: `moe4 {span}`: {' '.join(commands)} has no {option}")
+
+
+def main(moe4, root, only=None):
+    moe4, root = os.path.abspath(moe4), pathlib.Path(root).resolve()
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    problems, ran, used, cache = [], 0, set(), {}
+    venv = pathlib.Path(os.environ.get("MOE4_VENV", "/nonexistent"))
+    for page in pages:
+        name = str(page.relative_to(root))
+        if only and name != only:
+            continue
+        text = page.read_text(encoding="utf-8")
+        check_spans(moe4, name, text, cache, problems)
+        with tempfile.TemporaryDirectory() as folder:
+            for linked in ("fixtures", "docs", "tests"):
+                os.symlink(root / linked, pathlib.Path(folder) / linked)
+            environment = {**os.environ, "PATH": f"{os.path.dirname(moe4)}:{os.environ['PATH']}",
+                           "PYTHONDONTWRITEBYTECODE": "1"}
+            if (venv / "bin" / "python3").exists():  # with NumPy
+                environment["PATH"] = f"{venv / 'bin'}:{environment['PATH']}"
+            for command, expected in blocks(text):
+                key = not_run(command)
+                if key is not None:
+                    used.add(key)
+                    continue
+                done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True,
+                                      text=True, timeout=300)
+                ran += 1
+                printed = done.stdout.splitlines()
+                if done.returncode in (2, 4, 5, 126, 127) or (not expected and done.returncode != 0):
+                    problems.append(f"{name}: {command}\n  ended with {done.returncode}: {done.stderr.strip()[:500]}")
+                elif not output_fits(expected, printed):
+                    problems.append(f"{name}: {command}\n  the page says:\n    " + "\n    ".join(expected) +
+                                    "\n  it prints:\n    " + "\n    ".join(printed[: len(expected) + 3]))
+    if not only:
+        problems += [f"NOT_RUN names what no page shows: {key}" for key in NOT_RUN if key not in used]
+    for problem in problems:
+        print(problem)
+    print(f"{'FAILED' if problems or not ran else 'PASSED'}: {ran} commands ran, {len(problems)} problems")
+    return 1 if problems or not ran else 0
+
+
+def self_test():
+    page = "    moe4 a   # why\n    x\n    …\n    y\n\ntext\n\n    moe4 b\n    ./run c\n"
+    assert blocks(page) == [("moe4 a", ["x", "…", "y"]), ("moe4 b", []), ("./run c", [])]
+    assert output_fits(["x", "…", "y"], ["x", "1", "2", "y", "z"]) and output_fits([], ["x"])
+    assert not output_fits(["x"], []) and not output_fits(["x", "y"], ["x", "z"]) and not output_fits(["…", "y"], ["x"])
+
+
+if __name__ == "__main__":
+    self_test()
+    sys.exit(main(*sys.argv[1:]))
