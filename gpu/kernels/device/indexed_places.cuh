@@ -38,14 +38,15 @@ __device__ __forceinline__ std::int64_t indexed_rows(IndexedRows<Tile::kRows>& r
   const auto valid_ids = static_cast<std::uint32_t>(ids.M * ids.top_k);
   const std::int64_t end = *ids.num_tokens_padded;
   bool due = false;
-  for (int r = threadIdx.x; r < Tile::kRows; r += Tile::kThreads) {
+  static_assert(Tile::kRows <= Tile::kThreads, "a thread a row");
+  if (const int r = threadIdx.x; r < Tile::kRows) {
     const std::int64_t place = block * ids.block_m + first_row + r;
     const bool active = first_row + r < ids.block_m && place < end;
     const std::uint32_t id = active ? static_cast<std::uint32_t>(ids.sorted_ids[place]) : 0xFFFFFFFFu;
     const bool valid = id < valid_ids;
     rows.ids[r] = valid ? static_cast<std::int32_t>(id) : -1;
     rows.sources[r] = valid ? static_cast<std::int32_t>(id / static_cast<std::uint32_t>(ids.top_k)) : -1;
-    due = due || valid;
+    due = valid;
   }
   if (!__syncthreads_or(due)) return -1;
   return ids.expert_ids[block];

@@ -30,16 +30,16 @@ struct IndexedWork {
   unsigned threads;  // those that have outputs: the first of the block. The others leave.
 };
 
-// The columns from `first_column` on, for the first `rows` rows of the tile; zeros beyond I and O, and for
-// rows without a source. sources: of each row of the tile the row of latent_tokens, or negative; in shared
-// memory. The loops are rolled: unrolled, their addresses would take the registers of the sums.
+// The columns of stage k, from k·kDepth on, for the first `rows` rows of the tile; zeros beyond I and O, and
+// for rows without a source. sources: of each row of the tile the row of latent_tokens, or negative; in
+// shared memory. The loops are rolled: unrolled, their addresses would take the registers of the sums.
 template <class Tile>
 __device__ __forceinline__ void copy_stage(IndexedStage<Tile>& stage, const IndexedWork& work,
-                                           const std::int32_t* sources, int rows, std::int64_t first_column) {
+                                           const std::int32_t* sources, int rows, int k) {
 #pragma unroll 1
   for (int n = threadIdx.x; n < rows * Tile::kSlabs * 8; n += work.threads) {
     const int chunk = n % 8, slab = n / 8 % Tile::kSlabs, row = n / 8 / Tile::kSlabs;
-    const std::int64_t column = first_column + slab * 64 + chunk * 8, source = sources[row];
+    const std::int64_t column = std::int64_t{k} * Tile::kDepth + slab * 64 + chunk * 8, source = sources[row];
     const bool real = source >= 0 && column < work.I;
     copy_async_16(&stage.tokens[slab][0][0] + swizzled<128>(row * 128 + chunk * 16),
                   work.latent_tokens + (real ? source * work.I + column : 0), real);
@@ -48,8 +48,9 @@ __device__ __forceinline__ void copy_stage(IndexedStage<Tile>& stage, const Inde
 #pragma unroll 1
   for (int n = threadIdx.x; n < Tile::kDepth / 16 * kCodeChunks; n += work.threads) {
     const int chunk = n % kCodeChunks, step = n / kCodeChunks;
-    const std::int64_t row = first_column / 16 + step, output = work.first_output + chunk / 32 * 64;
-    const bool real = row < work.I / 16 && output < work.O;
+    const std::int64_t row = std::int64_t{k} * (Tile::kDepth / 16) + step,
+                       output = work.first_output + chunk / 32 * 64;
+    const bool real = row * 16 < work.I && output < work.O;
     copy_async_16(&stage.codes[step][chunk * 4],
                   work.packed_weights + (real ? row * 2 * work.O + 2 * work.first_output + chunk * 4 : 0),
                   real);
@@ -58,8 +59,9 @@ __device__ __forceinline__ void copy_stage(IndexedStage<Tile>& stage, const Inde
 #pragma unroll 1
   for (int n = threadIdx.x; n < Tile::kDepth / 32 * kScaleChunks; n += work.threads) {
     const int chunk = n % kScaleChunks, group = n / kScaleChunks;
-    const std::int64_t row = first_column / 32 + group, output = work.first_output + chunk * 8;
-    const bool real = row < work.I / 32 && output < work.O;
+    const std::int64_t row = std::int64_t{k} * (Tile::kDepth / 32) + group,
+                       output = work.first_output + chunk * 8;
+    const bool real = row * 32 < work.I && output < work.O;
     copy_async_16(&stage.scales[group][chunk * 8], work.scales + (real ? row * work.O + output : 0), real);
   }
 }

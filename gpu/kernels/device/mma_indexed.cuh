@@ -98,7 +98,7 @@ __device__ __forceinline__ void for_each_stage(IndexedStage<Tile>* stages, const
                                                const Multiply& multiply) {
   const int steps = static_cast<int>((work.I + Tile::kDepth - 1) / Tile::kDepth);
   const auto fetch = [&](int k) {
-    if (k < steps) copy_stage(stages[k % Tile::kStages], work, sources, rows, std::int64_t{k} * Tile::kDepth);
+    if (k < steps) copy_stage(stages[k % Tile::kStages], work, sources, rows, k);
     copy_async_commit();
   };
 #pragma unroll 1
@@ -144,9 +144,9 @@ __device__ __forceinline__ void mma_indexed_swapped(const IndexedWork& work,
   }
 #pragma unroll
   for (int word = 0; word < kWarpWords; ++word) {
-    store_outputs(sums[word], memory + (warp * kWarpWords + word) * Tile::kRows * kWarpOutputs * 2, output,
-                  work.O, work.first_output + warp * 64 + word * kWarpOutputs,
-                  [&](int r) { return std::int64_t{rows.ids[r]}; });
+    store_outputs<true>(sums[word], memory + (warp * kWarpWords + word) * Tile::kRows * kWarpOutputs * 2,
+                        output, work.O, work.first_output + warp * 64 + word * kWarpOutputs,
+                        [&](int r) { return std::int64_t{rows.ids[r]}; });
   }
 }
 

@@ -15,8 +15,9 @@ namespace moe4::device {
 constexpr int kWarpOutputs = 16;
 
 // sums: of the 16 outputs of this warp, first_output and on, and 8·kBlocks rows. row_at(r) is the row of
-// `output` that row r goes to, negative where it is not due. tile: of this warp, 32 bytes a row.
-template <int kBlocks, class RowAt>
+// `output` that row r goes to, negative where it is not due. tile: of this warp, 32 bytes a row. kEights: O
+// is a multiple of 8.
+template <bool kEights, int kBlocks, class RowAt>
 __device__ __forceinline__ void store_outputs(const float (&sums)[kBlocks][4], std::uint8_t* tile,
                                               Bf16* __restrict__ output, std::int64_t O,
                                               std::int64_t first_output, const RowAt& row_at) {
@@ -35,7 +36,7 @@ __device__ __forceinline__ void store_outputs(const float (&sums)[kBlocks][4], s
     if (row < 0 || o >= O) continue;
     const auto eight = reinterpret_cast<const uint4*>(tile + swizzled<kRowBytes>(piece * 16));
     Bf16* const to = output + row * O + o;
-    if (O % 8 == 0) {
+    if (kEights || O % 8 == 0) {
       *reinterpret_cast<uint4*>(to) = *eight;
     } else {
       const auto values = reinterpret_cast<const Bf16*>(eight);

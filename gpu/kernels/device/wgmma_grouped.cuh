@@ -67,6 +67,7 @@ __device__ __forceinline__ void fill_stages(GroupedMemory<Weights, Tile>& memory
   const int thread = threadIdx.x % kWarpgroupThreads;
   if (Weights::kScalesByCopy && thread != 0) return;
   StageCursor<Tile::kStages> at;
+#pragma unroll 1
   for (int k = 0; k < steps; ++k, at.advance()) {
     GroupedStage<Weights, Tile>& stage = memory.stages[at.stage];
     Mbarrier* const full = &pipeline.full[at.stage];
@@ -165,7 +166,8 @@ __device__ __forceinline__ void wgmma_grouped(const GroupedWork& work,
   more_registers<232>();
   float sums[Tile::kRows / 8][4] = {};
   multiply_stages<Weights, Tile>(sums, memory, pipeline, steps);
-  store_outputs(sums, memory.outputs[warp], output, work.O, work.first_output + warp * kWarpOutputs, row_at);
+  store_outputs<Weights::kOutputsInEights>(sums, memory.outputs[warp], output, work.O,
+                                           work.first_output + warp * kWarpOutputs, row_at);
 }
 
 }  // namespace moe4::device

@@ -125,8 +125,7 @@ __device__ __forceinline__ void wgmma_indexed(const Bf16* __restrict__ latent_to
   const IndexedWarp<Tile> warp;
   const int steps = static_cast<int>((I + Tile::kDepth - 1) / Tile::kDepth);
   const auto fetch = [&](int k) {
-    if (k < steps)
-      copy_stage(stages[k % Tile::kStages], work, rows.sources, Tile::kRows, std::int64_t{k} * Tile::kDepth);
+    if (k < steps) copy_stage(stages[k % Tile::kStages], work, rows.sources, Tile::kRows, k);
     copy_async_commit();
   };
   fetch(0);
@@ -157,9 +156,9 @@ __device__ __forceinline__ void wgmma_indexed(const Bf16* __restrict__ latent_to
                               warp.block / 2 * 8 * Tile::kRows * 32;
 #pragma unroll
   for (int word = 0; word < 2; ++word) {
-    store_outputs(sums[word], tiles + word * Tile::kRows * 32, output, O,
-                  work.first_output + warp.first_output(word),
-                  [&](int r) { return std::int64_t{rows.ids[r]}; });
+    store_outputs<true>(sums[word], tiles + word * Tile::kRows * 32, output, O,
+                        work.first_output + warp.first_output(word),
+                        [&](int r) { return std::int64_t{rows.ids[r]}; });
   }
 }
 

@@ -25,6 +25,7 @@ struct Int4Grouped {
   using Scale = std::uint16_t;  // BF16, [E,G,O]: TMA brings them
   using ScaleSource = const TensorMap&;
   static constexpr bool kScalesByCopy = true;
+  static constexpr bool kOutputsInEights = true;  // the layout has O in multiples of 64
 
   template <int kLine>
   static __device__ __forceinline__ WeightFragment fragment(const std::uint8_t* codes, const Scale* scales,
@@ -53,6 +54,7 @@ struct Mxfp4Rows {
       std::uint8_t;  // E8M0, [E,O,G]: rows of any length, which TMA does not take; threads bring them
   using ScaleSource = const std::uint8_t*;
   static constexpr bool kScalesByCopy = false;
+  static constexpr bool kOutputsInEights = false;
 
   template <int kLine>
   static __device__ __forceinline__ WeightFragment fragment(const std::uint8_t* codes, const Scale* scales,

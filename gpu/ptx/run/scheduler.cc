@@ -62,7 +62,9 @@ Block::State Block::resume(std::uint64_t more_instructions, std::uint64_t turn_i
     std::uint32_t candidates = 0, chosen = count;
     for (std::uint32_t w = 0; w < count; ++w) candidates += runnable(warps_[w]) ? 1 : 0;
     if (candidates == 0) {
-      if (unblock()) continue;
+      // What is under way when the last thread has gone is nobody's to wait for.
+      const bool waits = std::any_of(warps_.begin(), warps_.end(), [](const Warp& w) { return w.live != 0; });
+      if (waits && unblock()) continue;
       break;
     }
     if (random_ != 0 && next_random() % 8 == 0) async_.land_any();

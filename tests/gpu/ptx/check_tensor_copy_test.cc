@@ -322,6 +322,18 @@ TEST(TensorCopy, StorePendingAtTheEnd) {
   EXPECT_FALSE(report.findings[0].formal);
 }
 
+// The last thread has gone: nobody waits, however long the load takes.
+TEST(TensorCopy, LoadPendingAtTheEnd) {
+  std::string text = load_text(2);
+  const std::size_t begin = text.find("WAIT:");
+  text.replace(begin, text.find("ret;") - begin, "");
+  const TensorMap map = map_of({100, 40}, {64, 16}, Swizzle::kNone);
+  const LaunchReport report = load_report(text, map, bytes_of(map), box_bytes(map));
+  ASSERT_EQ(report.findings.size(), 1u) << describe(report);
+  EXPECT_EQ(report.findings[0].check, Check::kAsyncPending);
+  EXPECT_FALSE(report.findings[0].formal);
+}
+
 TEST(TensorCopy, OtherFormsAreRefusedByName) {
   for (const char* form :
        {"cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], [%rd1, "
