@@ -111,6 +111,68 @@ TEST_F(DeviceExecutor, BuffersOutliveALaunchAndEndAtReset) {
   EXPECT_EQ(device_->written(out_), std::vector<bool>(128, false));
 }
 
+// A 2-D box of the buffer `in` as 8 × 4 words, its second half, by a map that carries no address: the device
+// puts it in.
+TEST_F(DeviceExecutor, PassesATensorMapOfABuffer) {
+  const std::string text = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry kernel(.param .align 64 .b8 map[128], .param .u64 out, .param .u32 scalar)
+{
+  .reg .b32 %r<16>;
+  .reg .b64 %rd<16>;
+  .reg .pred %p<4>;
+  .shared .align 128 .b8 tile[128];
+  .shared .align 8 .b8 full[8];
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  ld.param.u64 %rd3, [out];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, tile;
+  mov.u32 %r3, full;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra READY;
+  mbarrier.init.shared::cta.b64 [%r3], 1;
+  fence.mbarrier_init.release.cluster;
+READY:
+  bar.sync 0;
+  @%p1 bra WAIT;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 128;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r2], [%rd2, {0, 2}], [%r3];
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r3], 0;
+  @!%p2 bra WAIT;
+  shl.b32 %r4, %r1, 2;
+  add.u32 %r5, %r2, %r4;
+  ld.shared.u32 %r6, [%r5];
+  cvt.u64.u32 %rd4, %r4;
+  add.u64 %rd5, %rd3, %rd4;
+  st.global.u32 [%rd5], %r6;
+  ret;
+}
+)";
+  KernelLaunch launch = launch_of(text);
+  Argument& map = launch.arguments[0];
+  map.kind = Argument::Kind::kTensorMap;
+  map.buffer = in_;
+  map.map.element_bytes = 4;
+  map.map.rank = 2;
+  map.map.dims = {8, 4};
+  map.map.strides = {4, 32};
+  map.map.box = {8, 4};
+  const LaunchOutcome outcome = device_->launch(launch, {});
+  EXPECT_EQ(describe(outcome), "");
+  // Rows 2 and 3, then two that lie outside.
+  for (std::uint32_t n = 0; n < 32; ++n) EXPECT_EQ(output()[n], n < 16 ? 116 + n : 0) << n;
+
+  map.map.box = {8, 2};
+  EXPECT_TRUE(has(device_->launch(launch, {}), ptx::Check::kBarrierDeadlock));
+  map.map.strides = {4, 40};
+  EXPECT_TRUE(has(device_->launch(launch, {}), ptx::Check::kInvalidOperand));
+  launch.arguments[0] = {Argument::Kind::kBuffer, in_, 0};
+  EXPECT_NE(device_->launch(launch, {}).error.value_or("").find("(map) has 128 bytes"), std::string::npos);
+}
+
 TEST_F(DeviceExecutor, ErrorsNameWhatIsWrong) {
   KernelLaunch launch = launch_of(kCopyPlusScalar);
   launch.entry = "other";
