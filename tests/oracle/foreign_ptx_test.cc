@@ -19,6 +19,10 @@ class ForeignPtx : public testing::TestWithParam<Foreign> {
  public:
   static std::string ptx() { return kFolder + GetParam().kernel + "_" + GetParam().target + ".ptx"; }
   static std::string json() { return kFolder + GetParam().kernel + ".json"; }
+  static Case case_of(const std::string& line) {
+    const bool int4 = std::string_view(GetParam().kernel).starts_with("int4");
+    return *parse_case((int4 ? "weights=int4 " : "weights=mxfp4 ") + line);
+  }
 };
 
 TEST_P(ForeignPtx, AgreesWithTheReference) {
@@ -30,7 +34,7 @@ TEST_P(ForeignPtx, AgreesWithTheReference) {
         "tokens=2 experts=3 top_k=3 in=160 out=32 dtype=bf16 fill=exact24 routing=duplicate seed=0x6",
         "tokens=1 experts=2 top_k=1 in=32 out=5 dtype=bf16 fill=exact24 routing=poison seed=0x7",
         "tokens=2 experts=1 top_k=0 in=64 out=8 dtype=bf16 fill=exact8 seed=0x8"}) {
-    const CaseResult result = evaluate(**subject, *parse_case(text));
+    const CaseResult result = evaluate(**subject, case_of(text));
     EXPECT_EQ(result.verdict.status, VerdictStatus::kPassed) << text << "\n"
                                                              << result.failure << result.verdict.reason;
   }
@@ -47,7 +51,7 @@ TEST_P(ForeignPtx, FaultsInItAreSeen) {
   options.kinds = {ptx::Mutation::kOffset};
   options.limit = 12;
   const Result<MutationReport> report = run_mutants(
-      *program, {*parse_case("tokens=3 experts=4 top_k=2 in=96 out=33 dtype=bf16 fill=exact8 seed=0x5")},
+      *program, {case_of("tokens=3 experts=4 top_k=2 in=96 out=33 dtype=bf16 fill=exact8 seed=0x5")},
       options);
   ASSERT_TRUE(report.ok()) << report.error().message();
   // All rows of a tile but one are masked: zeros, wherever they are read from.
@@ -58,7 +62,8 @@ INSTANTIATE_TEST_SUITE_P(Triton, ForeignPtx,
                          testing::Values(Foreign{"mxfp4_dot", "sm80"}, Foreign{"mxfp4_dot", "sm90"},
                                          Foreign{"mxfp4_matmul", "sm80"}, Foreign{"mxfp4_matmul", "sm90"},
                                          Foreign{"mxfp4_dot_scaled", "sm80"},
-                                         Foreign{"mxfp4_dot_scaled", "sm90"}),
+                                         Foreign{"mxfp4_dot_scaled", "sm90"}, Foreign{"int4_matmul", "sm80"},
+                                         Foreign{"int4_matmul", "sm90"}),
                          [](const testing::TestParamInfo<Foreign>& foreign) {
                            return std::string(foreign.param.kernel) + "_" + foreign.param.target;
                          });

@@ -3,7 +3,7 @@
 
     python3 -m venv venv && venv/bin/pip install triton==3.9.0 && venv/bin/python generate.py
 
-Each kernel is expert_linear over MXFP4 weights (docs/spec/linear.md), written as one would write it in Triton:
+Each kernel is expert_linear (docs/spec/linear.md) over MXFP4 or INT4 weights, written as one would write it in Triton:
 the executor has to take what another compiler makes of it. `*.json` declares how each is launched.
 """
 import os
@@ -106,12 +106,43 @@ def mxfp4_dot_scaled(tokens, codes, scales, ids, mixture, shared, output, T, I, 
              mask=(m[:, None] == 0) & (o[None, :] < O))
 
 
+@triton.jit
+def int4_matmul(tokens, codes, scales, ids, mixture, shared, output, T, I, O, K, ROWS: tl.constexpr,
+                OUTPUTS: tl.constexpr, INPUTS: tl.constexpr):
+    """mxfp4_matmul with INT4 weights (docs/spec/int4.md): eight elements a word, stored q + 8; the weight is
+    q times its BF16 scale, rounded to BF16."""
+    t = tl.program_id(0)
+    o = tl.program_id(1) * OUTPUTS + tl.arange(0, OUTPUTS)
+    m = tl.arange(0, ROWS)
+    total = tl.load(shared + t * O + o[None, :] + 0 * m[:, None],
+                    mask=(m[:, None] == 0) & (o[None, :] < O), other=0.0).to(tl.float32)
+    for j in range(0, K):
+        row = tl.load(ids + t * K + j).to(tl.int64) * O + o
+        dot = tl.zeros((ROWS, OUTPUTS), dtype=tl.float32)
+        for start in range(0, I, INPUTS):
+            i = start + tl.arange(0, INPUTS)
+            x = tl.load(tokens + t * I + i[None, :] + 0 * m[:, None],
+                        mask=(m[:, None] == 0) & (i[None, :] < I), other=0.0)
+            inside = (i[:, None] < I) & (o[None, :] < O)
+            word = tl.load(codes + row[None, :] * (I // 8) + i[:, None] // 8, mask=inside, other=0)
+            scale = tl.load(scales + row[None, :] * (I // 32) + i[:, None] // 32, mask=inside, other=0.0)
+            q = ((word >> (4 * (i[:, None] % 8))) & 15) - 8
+            w = (q.to(tl.float32) * scale.to(tl.float32)).to(tl.bfloat16)
+            dot = tl.dot(x, w, dot)
+        total += tl.load(mixture + t * K + j) * dot
+    tl.store(output + t * O + o[None, :] + 0 * m[:, None], total.to(tl.bfloat16),
+             mask=(m[:, None] == 0) & (o[None, :] < O))
+
+
 POINTERS = {"tokens": "*bf16", "codes": "*u8", "scales": "*u8", "ids": "*i32", "mixture": "*fp32",
             "shared": "*bf16", "output": "*bf16"}
 
 
-def build(kernel, sizes, constants, capability):
-    signature = POINTERS | {size: "i32" for size in sizes} | {name: "constexpr" for name in constants}
+INT4 = {"codes": "*i32", "scales": "*bf16"}
+
+
+def build(kernel, sizes, constants, capability, pointers={}):
+    signature = POINTERS | pointers | {size: "i32" for size in sizes} | {name: "constexpr" for name in constants}
     source = ASTSource(fn=kernel, signature=signature, constexprs=constants)
     compiled = triton.compile(source, target=GPUTarget("cuda", capability, 32), options={"num_warps": 4})
     name = f"{kernel.__name__}_sm{capability}.ptx"
@@ -126,3 +157,4 @@ if __name__ == "__main__":
         build(mxfp4_dot, ["I", "O", "K"], {"BYTES": 128}, capability)
         build(mxfp4_matmul, ["T", "I", "O", "K"], tile, capability)
         build(mxfp4_dot_scaled, ["T", "I", "O", "K"], tile, capability)
+        build(int4_matmul, ["T", "I", "O", "K"], tile, capability, INT4)
