@@ -119,19 +119,19 @@ def test_judge_tells_faults():
         latent_tokens += 1
         return y
 
-    assert moe4.judge(changes_its_input, lines[:1], declare=DECLARE).exit_code == 1
+    assert moe4.judge(changes_its_input, lines[2:3], declare=DECLARE).exit_code == 1
 
     def raises(**tensors):
         raise RuntimeError("out of shared memory")
 
-    report = moe4.judge(raises, lines[:1], declare=DECLARE)
+    report = moe4.judge(raises, lines[2:3], declare=DECLARE)
     assert report.exit_code == 4 and "out of shared memory" in str(report)
 
     def interrupted(**tensors):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        moe4.judge(interrupted, lines[:1], declare=DECLARE)
+        moe4.judge(interrupted, lines[2:3], declare=DECLARE)
 
 
 def test_nothing_that_ran_is_no_pass():
