@@ -18,7 +18,8 @@ const char* help_of(const std::string& key) {
 }  // namespace
 
 void add_arithmetic_options(CLI::App& command, ArithmeticOptions& options) {
-  for (const std::string& key : arithmetic_keys()) {
+  for (const std::string_view name : arithmetic_keys()) {
+    const std::string key(name);
     if (key == "ftz") {
       command.add_flag("--ftz", options.ftz, "It may flush subnormals to zero");
       continue;

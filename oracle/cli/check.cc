@@ -21,6 +21,7 @@ namespace {
 struct Options {
   std::string file, actual, json;
   ArithmeticOptions arithmetic;
+  bool bits = false;
   std::vector<std::string> policies;
 };
 
@@ -33,13 +34,18 @@ Result<Declaration> declaration_of(const Options& options, const Policy& policy)
   d.arithmetic = *arithmetic;
   d.profile = arithmetic_value(d.arithmetic, "profile");
   d.any_accumulation = !options.arithmetic.given.contains("accumulation");
+  d.bits_declared = options.bits;
   d.zero = policy.zero;
+  if (const auto reason = options.bits ? bits_undetermined(d) : std::nullopt) {
+    return Error{"--bits", "declared", "VER-17: " + *reason + "; give --order and --accumulation"};
+  }
   return d;
 }
 
 std::string replay(const Options& options) {
   std::string command = "moe4 check " + shell_word(options.file) + " " + shell_word(options.actual);
   command += words_of(options.arithmetic);
+  if (options.bits) command += " --bits declared";
   for (const std::string& policy : options.policies) command += " --policy " + shell_word(policy);
   return command;
 }
@@ -72,6 +78,9 @@ ExitCode check(const Options& options) {
     fmt::print("PASSED: {} outputs by {}\n", verdict.outputs, verdict.rule);
     fmt::print("bits were due for {:.1f} % of them; largest distance from the norm {:g} ulp\n",
                100 * verdict.singleton_share, verdict.max_ulp);
+    if (verdict.bits_compared > 0) {
+      fmt::print("{} of them have the bits of the declared arithmetic\n", verdict.bits_compared);
+    }
     return ExitCode::kPassed;
   }
   fmt::print("{}", failure_block(*data, *declaration, verdict, replay(options)));
@@ -88,6 +97,11 @@ void add_check(CLI::App& app, ExitCode& code) {
       ->add_option("ACTUAL", options->actual, "The result file: `output`, and `written` where there is one")
       ->required();
   add_arithmetic_options(*command, options->arithmetic);
+  command
+      ->add_option_function<std::string>(
+          "--bits", [options](const std::string& word) { options->bits = word == "declared"; },
+          "declared: the outputs must have the very bits of the arithmetic given; default any")
+      ->check(CLI::IsMember({"any", "declared"}));
   add_policy_option(*command, options->policies);
   command->add_option("--json", options->json, "Also write the verdict as JSON to this file");
   command->footer(
@@ -96,7 +110,8 @@ void add_check(CLI::App& app, ExitCode& code) {
       "Without --order every order is allowed, without --accumulation FP32 and every tensor core, and the "
       "share of\n"
       "outputs with one acceptable value, which is printed, is smaller. True options make the verdict "
-      "sharper.\n"
+      "sharper;\n"
+      "with --bits declared the bits of that arithmetic are asked for (VER-17).\n"
       "Examples:\n"
       "  moe4 check case.safetensors actual.safetensors\n"
       "  moe4 check case.safetensors actual.safetensors --order 'lanes(32,8)+shfl' --json verdict.json\n"

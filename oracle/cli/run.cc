@@ -26,6 +26,9 @@ void print_result(const CaseResult& result) {
         "PASSED {}: {}\n  {} outputs, bits due for {:.1f} %, max {:g} ulp from the norm, {} pairs covered\n",
         result.subject, to_string(result.line), v.outputs, 100 * v.singleton_share, v.max_ulp,
         v.coverage.count());
+    if (v.bits_compared > 0) {
+      fmt::print("  {} outputs have the bits of the declared arithmetic\n", v.bits_compared);
+    }
     if (v.proof && v.proof->proved) {
       fmt::print("  exact: largest sum {:g} units of at most {:g}\n", v.proof->largest_units,
                  v.proof->limit_units);

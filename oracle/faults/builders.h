@@ -31,6 +31,7 @@ std::vector<Fault> tail_faults();      // D, E
 std::vector<Fault> routing_faults();   // F, G, K
 std::vector<Fault> mixture_faults();   // H
 std::vector<Fault> rounding_faults();  // I
+std::vector<Fault> inside_faults();    // I, of kernels that promise bits
 std::vector<Fault> offset_faults();    // J
 std::vector<Fault> memory_faults();    // L, M
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "oracle/faults/builders.h"
+#include "oracle/faults/selftest.h"
 #include "oracle/judge/encodings.h"
 
 namespace moe4::oracle {
@@ -39,7 +40,7 @@ const std::vector<Fault>& fault_catalogue() {
   static const std::vector<Fault> kFaults = [] {
     std::vector<Fault> all;
     for (auto* group : {scale_faults, code_faults, tail_faults, routing_faults, mixture_faults,
-                        rounding_faults, offset_faults, memory_faults}) {
+                        rounding_faults, inside_faults, offset_faults, memory_faults}) {
       for (Fault& fault : group()) all.push_back(std::move(fault));
     }
     std::stable_sort(all.begin(), all.end(), [](const Fault& a, const Fault& b) { return a.cls < b.cls; });
@@ -48,10 +49,24 @@ const std::vector<Fault>& fault_catalogue() {
   return kFaults;
 }
 
+Declaration declaration_of(const Fault& fault) {
+  Declaration declaration = healthy_declaration();
+  if (fault.declared.empty()) return declaration;
+  declaration.arithmetic = parse_arithmetic(fault.declared).value();
+  declaration.profile = name_of(declaration.arithmetic.profile);
+  declaration.bits_declared = true;
+  return declaration;
+}
+
 bool applies(const Fault& fault, const CaseData& data) {
   if ((fault.uses & use_of(data.op)) == 0) return false;
   const unsigned format = data.weights == WeightFormat::kInt4 ? kOfInt4 : kOfMxfp4;
-  return data.op == Op::kCombine || (fault.formats & format) != 0;
+  if (data.op != Op::kCombine && (fault.formats & format) == 0) return false;
+  if (fault.declared.empty()) return true;
+  if (data.line && (data.line->fill == Fill::kExact8 || data.line->fill == Fill::kExact24)) return false;
+  if (!is_small(data, output_rows(data))) return false;
+  const auto weights = data.op == Op::kCombine ? std::nullopt : std::optional<WeightFormat>(data.weights);
+  return !check_arithmetic(declaration_of(fault).arithmetic, {output_shape(data).dtype, weights});
 }
 
 Result<Planted> plant_fault(const Fault& fault, const CaseData& data, const Norm& norm, std::uint64_t seed) {

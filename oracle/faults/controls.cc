@@ -2,6 +2,7 @@
 // fail.
 #include <fmt/format.h>
 
+#include "oracle/faults/chains.h"
 #include "oracle/faults/selftest.h"
 #include "oracle/generate/generate.h"
 
@@ -81,6 +82,7 @@ void judge_control(const Case& line, const CaseData& data, const Arithmetic& ari
     report.alarms.push_back({line, to_string(arithmetic), result.error().message()});
     return;
   }
+  declaration.bits_declared = !bits_undetermined(declaration);
   const Verdict verdict = judge(data, declaration, healthy_run(*result));
   if (verdict.status == VerdictStatus::kPassed) return;
   if (has_no_bound(verdict)) {
@@ -89,6 +91,25 @@ void judge_control(const Case& line, const CaseData& data, const Arithmetic& ari
   }
   report.alarms.push_back(
       {line, to_string(arithmetic), fmt::format("{}: {}", name_of(verdict.status), verdict.reason)});
+}
+
+// The kernel that faults inside of chains are planted in, without one.
+void judge_chains(const Case& line, const CaseData& data, const char* order, SelftestReport& report) {
+  const Result<Norm> norm = fast_norm_result(data);
+  if (data.op == Op::kCombine || !norm.ok()) return;
+  ++report.controls;
+  const Scene scene(data, *norm, Key::from_seed(0));
+  ChainKernel kernel;
+  kernel.order = parse_order(order).value();
+  Declaration declaration = healthy_declaration();
+  declaration.arithmetic.order = kernel.order;
+  declaration.bits_declared = true;
+  SubjectRun run = healthy_run(*norm);
+  run_chains(scene, kernel, run);
+  const Verdict verdict = judge(data, declaration, run);
+  if (verdict.status == VerdictStatus::kPassed) return;
+  report.alarms.push_back({line, std::string("chains of ") + order,
+                           fmt::format("{}: {}", name_of(verdict.status), verdict.reason)});
 }
 
 }  // namespace
@@ -114,6 +135,9 @@ void run_controls(const SelftestOptions& options, SelftestReport& report) {
           continue;
         }
         for (const Arithmetic& arithmetic : arithmetics) judge_control(line, *data, arithmetic, report);
+        for (const char* order : {"groups(32)", "lanes(32,8)+shfl"}) {
+          judge_chains(line, *data, order, report);
+        }
       }
     }
   }

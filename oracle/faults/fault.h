@@ -32,12 +32,20 @@ struct Fault {
   // Turns a healthy run into the faulty one. Where the case has no place for the fault the run stays as it
   // is. An Error is a defect of the catalogue.
   std::function<Status(Scene&, SubjectRun&)> plant;
+  // The kernel promises the bits of this arithmetic (VER-17), in words of PRO-19: what is healthy is then
+  // what the arithmetic gives, and the fault only counts where it stays inside the interval. Empty: it is
+  // judged as a kernel that declares once, seq, F32 with FMA, and healthy is the norm.
+  std::string_view declared = {};
 };
 
 // All of them, by class; names are unique.
 const std::vector<Fault>& fault_catalogue();
 
-// May it be planted in cases of this operation and weight format?
+// What a kernel declares that has the fault; it accepts everything.
+Declaration declaration_of(const Fault& fault);
+
+// May it be planted in cases of this operation and weight format? One with a declared arithmetic: in small
+// cases that are judged by interval, and where there is such an arithmetic.
 bool applies(const Fault& fault, const CaseData& data);
 
 struct Planted {
@@ -46,7 +54,8 @@ struct Planted {
   bool visible = false;  // something that counts differs from the healthy run
 };
 
-// norm: of data. The parameters are drawn from `seed`, the fault's name and the seed of the case.
+// norm: what is healthy, of data. The parameters are drawn from `seed`, the fault's name and the seed of the
+// case.
 Result<Planted> plant_fault(const Fault& fault, const CaseData& data, const Norm& norm, std::uint64_t seed);
 
 }  // namespace moe4::oracle

@@ -78,10 +78,10 @@ std::optional<Site> Scene::site() {
   return site;
 }
 
-bool Scene::small() const {
+bool is_small(const CaseData& data, const std::vector<OutputRow>& rows) {
   std::int64_t slots = 0;
-  for (const OutputRow& row : rows_) slots += static_cast<std::int64_t>(row.slots.size());
-  return slots * shape_.out * std::max<std::int64_t>(in_, 1) <= kSmall;
+  for (const OutputRow& row : rows) slots += static_cast<std::int64_t>(row.slots.size());
+  return slots * output_shape(data).out * std::max<std::int64_t>(in_of(data), 1) <= kSmall;
 }
 
 CaseData Scene::copy() const {

@@ -21,6 +21,9 @@ struct Site {
   std::int64_t row = 0, source = 0, slot = 0, expert = 0, out = 0, group = 0, in = 0;
 };
 
+// The products w·x of a case are few enough for what is slow.
+bool is_small(const CaseData& data, const std::vector<OutputRow>& rows);
+
 class Scene {
  public:
   Scene(const CaseData& data, const Norm& norm, Key key);
@@ -44,8 +47,8 @@ class Scene {
   // The tensors of the case, to be altered. A weight tensor too large to copy is cut down to the experts that
   // are used, under new ids (expert_linear only).
   CaseData copy() const;
-  // The products w·x of the case: what is slow is not done where there are too many.
-  bool small() const;
+  // What is slow is not done in cases of many products.
+  bool small() const { return is_small(data_, rows_); }
 
  private:
   const CaseData& data_;

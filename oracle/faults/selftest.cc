@@ -38,6 +38,13 @@ std::vector<double> numbers(const CaseData& data, const Norm& norm, const Tensor
   return values;
 }
 
+// A fault of a kernel that promises bits counts where its interval does not tell.
+bool is_inside(const Fault& fault, const CaseData& data, const SubjectRun& run) {
+  Declaration declaration = declaration_of(fault);
+  declaration.bits_declared = false;
+  return judge(data, declaration, run).status != VerdictStatus::kFailed;
+}
+
 void ask_peers(const CaseData& data, const Norm& norm, const Planted& planted, FaultOutcome& outcome) {
   const std::vector<double> right = numbers(data, norm, norm.output);
   const std::vector<double> got = numbers(data, norm, planted.run.output);
@@ -51,17 +58,26 @@ void plant_in(Run& run, std::string_view tier, const Case& line, const CaseData&
               FaultOutcome& outcome) {
   const bool real = line.fill == Fill::kReal && wants_real(outcome);
   if (!applies(*outcome.fault, data) || (!is_open(outcome) && !real)) return;
-  Result<Planted> planted = plant_fault(*outcome.fault, data, norm, run.options.seed);
+  const Fault& fault = *outcome.fault;
+  std::optional<Result<Norm>> promised;
+  if (!fault.declared.empty()) promised = declared_result(data, declaration_of(fault).arithmetic);
+  if (promised && !promised->ok()) {
+    outcome.defect = to_string(line) + ": " + promised->error().message();
+    return;
+  }
+  const Norm& healthy = promised ? promised->value() : norm;
+  Result<Planted> planted = plant_fault(fault, data, healthy, run.options.seed);
   if (!planted.ok()) {
     outcome.defect = to_string(line) + ": " + planted.error().message();
     return;
   }
   if (is_open(outcome)) ++outcome.applicable;
   if (!planted->visible) return;
-  if (real) ask_peers(data, norm, *planted, outcome);
+  if (!fault.declared.empty() && !is_inside(fault, data, planted->run)) return;
+  if (real) ask_peers(data, healthy, *planted, outcome);
   if (!is_open(outcome)) return;
   ++outcome.visible;
-  const Verdict verdict = judge(data, run.declaration, planted->run);
+  const Verdict verdict = judge(data, declaration_of(fault), planted->run);
   if (verdict.status != VerdictStatus::kFailed) return;
   outcome.tier = tier;
   outcome.caught_by = line;

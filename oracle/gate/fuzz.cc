@@ -11,6 +11,7 @@ using Clock = std::chrono::steady_clock;
 
 bool same_kind(const Verdict& failure, const Verdict& other) {
   if (failure.status != other.status || failure.findings.empty() != other.findings.empty()) return false;
+  if ((failure.bits_differ > 0) != (other.bits_differ > 0)) return false;
   return failure.findings.empty() || failure.findings.front().check == other.findings.front().check;
 }
 

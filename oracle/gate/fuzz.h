@@ -42,8 +42,8 @@ struct FuzzReport {
 // A subject that has failed is not run again: the next failures would mostly be the same one.
 FuzzReport run_fuzz(std::span<Subject* const> subjects, const FuzzOptions& options);
 
-// Is `other` a failure of the same kind: equal status and, if the device found something, the same first
-// check?
+// Is `other` a failure of the same kind: equal status, both or neither by the bits of the declared arithmetic
+// (VER-17), and, if the device found something, the same first check?
 bool same_kind(const Verdict& failure, const Verdict& other);
 
 // Shrinks a red result of this subject and evaluates the minimal line.

@@ -91,7 +91,8 @@ void Tally::add(CaseResult result) {
   if (oracle::ran(verdict.status)) {
     ++ran;
     max_ulp = std::max(max_ulp, verdict.max_ulp);
-    findings += static_cast<std::int64_t>(verdict.findings.size());
+    bits_compared += verdict.bits_compared;
+    for (const DeviceFinding& finding : verdict.findings) ++(finding.formal ? formal_findings : findings);
     seconds += result.seconds;
     thread_instructions += result.thread_instructions;
   }
@@ -120,6 +121,9 @@ void Tally::close(const Declaration& declaration, const std::vector<Case>& cases
   if (declaration.profile.empty()) {
     unmet.push_back(
         "its declaration names no profile, so nothing that it returns is due (docs/declaration.md)");
+  }
+  if (declaration.bits_declared && ran > 0 && bits_compared == 0) {
+    unmet.push_back("its declaration promises bits, and none was compared (VER-17)");
   }
   const std::int64_t accepts = listed - unsupported;
   if (accepts > 0 && static_cast<double>(ran) < floors.ran_share * static_cast<double>(accepts)) {

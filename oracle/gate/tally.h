@@ -54,7 +54,9 @@ struct Tally {
   std::set<Tail> tails;
   Tightness all, real_bf16;
   double max_ulp = 0;
-  std::int64_t findings = 0;
+  std::int64_t bits_compared = 0;    // outputs held to the bits of the declared arithmetic (VER-17)
+  std::int64_t findings = 0;         // that make a run red
+  std::int64_t formal_findings = 0;  // that change no status (VER-7)
   double seconds = 0;
   std::uint64_t thread_instructions = 0;
   std::vector<CaseResult> results;

@@ -35,10 +35,31 @@ bool is_right(const Encodings& encodings, const OutputInterval& due, std::uint64
          encodings.at_most(got, due.hi, rules.strict_zero);
 }
 
+Mismatch mismatch(const Encodings& encodings, const OutputInterval& due, std::uint64_t got,
+                  std::int64_t index, std::int64_t out) {
+  return {index / out, index % out, due.lo, due.hi, got, ulps_outside(encodings, due, got)};
+}
+
+void WorstMismatches::add(const Mismatch& mismatch) {
+  kept_.push_back(mismatch);
+  if (kept_.size() >= 64 * kWorst) cut();
+}
+
+std::vector<Mismatch> WorstMismatches::take() {
+  cut();
+  return std::move(kept_);
+}
+
+void WorstMismatches::cut() {
+  std::sort(kept_.begin(), kept_.end(), worse);
+  if (kept_.size() > kWorst) kept_.resize(kWorst);
+}
+
 Comparison compare(const Tensor& output, const Due& due, const CompareRules& rules) {
   const Encodings encodings(output.dtype());
   const std::int64_t out = due.out;
   Comparison result;
+  WorstMismatches worst;
   for (std::int64_t index = 0; index < output.elements(); ++index) {
     if (!due.counts(index / out)) continue;  // VER-15
     const OutputInterval& y = due.outputs[static_cast<std::size_t>(index)];
@@ -55,14 +76,9 @@ Comparison compare(const Tensor& output, const Due& due, const CompareRules& rul
     result.wrong.push_back(index);
     result.nan += encodings.is_nan(got) ? 1 : 0;
     result.inf += encodings.is_inf(got) ? 1 : 0;
-    result.worst.push_back({index / out, index % out, y.lo, y.hi, got, ulps_outside(encodings, y, got)});
-    if (result.worst.size() >= 64 * kWorst) {
-      std::sort(result.worst.begin(), result.worst.end(), worse);
-      result.worst.resize(kWorst);
-    }
+    worst.add(mismatch(encodings, y, got, index, out));
   }
-  std::sort(result.worst.begin(), result.worst.end(), worse);
-  if (result.worst.size() > kWorst) result.worst.resize(kWorst);
+  result.worst = worst.take();
   return result;
 }
 

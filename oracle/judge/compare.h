@@ -22,6 +22,21 @@ bool is_counted(const OutputInterval& due, const CompareRules& rules);
 bool is_right(const Encodings& encodings, const OutputInterval& due, std::uint64_t got,
               const CompareRules& rules);
 
+// got, which is not right, at flat index `index` of [rows, out].
+Mismatch mismatch(const Encodings& encodings, const OutputInterval& due, std::uint64_t got,
+                  std::int64_t index, std::int64_t out);
+
+// Keeps the 20 worst: by distance, then by place.
+class WorstMismatches {
+ public:
+  void add(const Mismatch& mismatch);
+  std::vector<Mismatch> take();
+
+ private:
+  void cut();
+  std::vector<Mismatch> kept_;
+};
+
 struct Comparison {
   std::int64_t outputs = 0, nan = 0, inf = 0;
   std::int64_t singletons = 0;  // counted outputs with one right result

@@ -1,17 +1,12 @@
+#include "oracle/judge/judge.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "oracle/case/norm.h"
 #include "oracle/case/output_rows.h"
-#include "oracle/generate/generate.h"
 #include "oracle/judge/clusters.h"
-#include "oracle/judge/compare.h"
-#include "oracle/judge/coverage.h"
-#include "oracle/judge/due.h"
-#include "oracle/judge/verdict.h"
 #include "oracle/judge/written.h"
-#include "oracle/subject/arithmetic_words.h"
 
 namespace moe4::oracle {
 namespace {
@@ -35,14 +30,6 @@ std::optional<VerdictStatus> status_of(SubjectRun::Outcome outcome) {
   return VerdictStatus::kFailed;
 }
 
-// 8 or 24 for an exact fill, 0 for others.
-int exact_bits(const CaseData& data) {
-  if (!data.line) return 0;
-  if (data.line->fill == Fill::kExact8) return 8;
-  if (data.line->fill == Fill::kExact24) return 24;
-  return 0;
-}
-
 // VER-9: fills whose outputs are meant to be NaN, zero or nearly so.
 bool may_be_vacuous(const CaseData& data) {
   if (!data.line) return false;
@@ -51,14 +38,6 @@ bool may_be_vacuous(const CaseData& data) {
       !(c.keep_tokens.empty() && c.keep_outputs.empty() && c.keep_groups.empty() && c.keep_codes.empty());
   return shrunk || c.fill == Fill::kNonfinite || c.fill == Fill::kSubnormal || c.fill == Fill::kCancel ||
          c.fill == Fill::kSlabCancel;
-}
-
-// VER-8.
-Arithmetic arithmetic_of(const Declaration& declaration) {
-  if (!declaration.profile.empty()) return declaration.arithmetic;
-  Arithmetic undeclared;
-  undeclared.product_rounded = true;
-  return undeclared;
 }
 
 void fail(Verdict& verdict, std::string reason) {
@@ -102,73 +81,38 @@ bool shape_fits(const CaseData& data, const Tensor& output, Verdict& verdict) {
   return false;
 }
 
-// VER-3: is this the arithmetic for which the proof gives the norm's bits?
-bool norm_is_due(const Arithmetic& arithmetic, int bits) {
-  if (bits == 0 || arithmetic.ftz || arithmetic.dequant != Int4Order::kNorm) return false;
-  const bool rounds_on_the_way =
-      arithmetic.profile != RoundingProfile::kOnce || arithmetic.order.slicing == Order::Slicing::kStreamK;
-  return bits == 8 || !rounds_on_the_way;
-}
-
 void mistrust(Verdict& verdict, std::string reason) {
   verdict.status = VerdictStatus::kMistrusted;
   verdict.reason = std::move(reason);
 }
 
+// VER-1: a run that did not end; nothing for one that did.
+std::optional<Verdict> unended(const SubjectRun& run) {
+  const std::optional<VerdictStatus> status = status_of(run.outcome);
+  if (!status) return std::nullopt;
+  Verdict verdict;
+  verdict.status = *status;
+  verdict.rule = "VER-1: the run did not end";
+  verdict.reason = run.reason;
+  verdict.findings = run.findings;
+  return verdict;
+}
+
+std::string first_of(const std::vector<Mismatch>& worst, const Tensor& output) {
+  const Encodings encodings(output.dtype());
+  const Mismatch& m = worst.front();
+  return fmt::format("[{},{}] expected {}, got {}", m.row, m.out, encodings.text(m.expected_lo),
+                     encodings.text(m.got));
+}
+
 }  // namespace
 
-Verdict judge(const CaseData& data, const Declaration& declaration, const SubjectRun& run) {
-  Verdict verdict;
-  verdict.findings = run.findings;
-  if (const auto status = status_of(run.outcome)) {
-    verdict.status = *status;
-    verdict.rule = "VER-1: the run did not end";
-    verdict.reason = run.reason;
-    return verdict;
-  }
+Judge::Judge(const CaseData& data, const Declaration& declaration)
+    : data_(data), declaration_(declaration), requirement_(requirement_of(data, declaration)) {}
 
-  if (const Status error = validate(data)) {
-    verdict.rule = "VAL: the case itself";
-    mistrust(verdict, "the reference refuses the case: " + error->message());
-    return verdict;
-  }
-  check_run(run, verdict);
-  if (!shape_fits(data, run.output, verdict)) return verdict;
-
-  const int bits = exact_bits(data);
-  const Arithmetic arithmetic = arithmetic_of(declaration);
-  const bool exact = norm_is_due(arithmetic, bits);
-  const bool undeclared = declaration.profile.empty();
-  const bool any_unit = undeclared || declaration.any_accumulation;
-
-  if (exact) {
-    verdict.rule = fmt::format("VER-3: bits equal the norm's (exact{})", bits);
-    verdict.proof = prove_exact(data, bits);
-    if (!verdict.proof->proved) {
-      if (verdict.status == VerdictStatus::kFailed) return verdict;
-      verdict.status = VerdictStatus::kNotExact;
-      verdict.reason = fmt::format("the fill is not exact: {:.6g} units, the limit is {:.6g}",
-                                   verdict.proof->largest_units, verdict.proof->limit_units);
-      return verdict;
-    }
-  } else {
-    verdict.rule = "VER-4: inside the proved interval (" + arithmetic_words(arithmetic) +
-                   (any_unit ? ", accumulation=any)" : ")");
-  }
-  Result<Due> due = exact      ? bits_due(data)
-                    : any_unit ? interval_due_of_any_unit(data, arithmetic)
-                               : interval_due(data, arithmetic);
-  if (!due.ok()) {
-    if (verdict.status == VerdictStatus::kFailed) return verdict;
-    mistrust(verdict, "VER-8: no bound: " + due.error().message());
-    return verdict;
-  }
-  check_rows(data, *due, run, verdict);
-
-  CompareRules rules;
-  rules.strict_zero = data.policy.zero == ZeroCompare::kStrict || declaration.zero == ZeroCompare::kStrict;
-  rules.skip_nonfinite = !declaration.nonfinite_ieee;
-  Comparison compared = compare(run.output, *due, rules);
+void Judge::judge_values(const SubjectRun& run, Verdict& verdict) const {
+  const Requirement& due = requirement_;
+  Comparison compared = compare(run.output, due.due, due.rules);
   verdict.outputs = compared.outputs;
   verdict.mismatched = static_cast<std::int64_t>(compared.wrong.size());
   verdict.nan = compared.nan;
@@ -179,25 +123,65 @@ Verdict judge(const CaseData& data, const Declaration& declaration, const Subjec
     verdict.singleton_share =
         static_cast<double>(compared.singletons) / static_cast<double>(compared.outputs);
   }
-  verdict.coverage = cover(data, *due, exact, rules);
+  verdict.telling = compared.telling;
+  verdict.coverage = due.coverage;
+  if (verdict.mismatched > 0) {
+    verdict.where = describe_clusters(data_, compared.wrong);
+    fail(verdict, fmt::format("{} of {} outputs are wrong", verdict.mismatched, verdict.outputs));
+    return;  // what lies outside its interval does not follow the declaration either
+  }
+  if (!due.bits) return;
+  BitsComparison bits = compare_bits(run.output, due.due.out, *due.bits, due.rules);
+  verdict.bits_compared = static_cast<std::int64_t>(due.bits->index.size());
+  verdict.bits_differ = static_cast<std::int64_t>(bits.wrong.size());
+  if (verdict.bits_differ == 0) return;
+  verdict.rule = due.bits_rule;
+  verdict.worst = std::move(bits.worst);
+  verdict.where = describe_clusters(data_, bits.wrong);
+  fail(verdict, fmt::format("VER-17: {} of {} outputs lie inside their intervals, but not on the bits of "
+                            "the declared arithmetic: {}",
+                            verdict.bits_differ, verdict.bits_compared, first_of(verdict.worst, run.output)));
+}
+
+Verdict Judge::verdict(const SubjectRun& run) const {
+  if (std::optional<Verdict> verdict = unended(run)) return *verdict;
+  Verdict verdict;
+  verdict.findings = run.findings;
+  verdict.rule = requirement_.rule;
+  if (requirement_.refused) {
+    mistrust(verdict, "the reference refuses the case: " + requirement_.refused->message());
+    return verdict;
+  }
+  check_run(run, verdict);
+  if (!shape_fits(data_, run.output, verdict)) return verdict;
+  verdict.proof = requirement_.proof;
+  if (requirement_.unjudged) {
+    if (verdict.status == VerdictStatus::kFailed) return verdict;
+    verdict.status = requirement_.unjudged->status;
+    verdict.reason = requirement_.unjudged->reason;
+    return verdict;
+  }
+  check_rows(data_, requirement_.due, run, verdict);
+  judge_values(run, verdict);
 
   // VER-13.
-  if (verdict.mismatched > 0) {
-    verdict.where = describe_clusters(data, compared.wrong);
-    fail(verdict, fmt::format("{} of {} outputs are wrong", verdict.mismatched, verdict.outputs));
-  }
   if (verdict.status == VerdictStatus::kFailed) return verdict;
-  if (undeclared) {
+  if (declaration_.profile.empty()) {
     mistrust(verdict,
              "VER-8: undeclared profile; declare profile and order (\"profile\": \"once\", \"order\": "
              "\"seq\", …)");
-  } else if (!may_be_vacuous(data) && compared.outputs >= kVacuityOutputs &&
-             8 * compared.telling < compared.outputs) {  // VER-9
+  } else if (!may_be_vacuous(data_) && verdict.outputs >= kVacuityOutputs &&
+             8 * verdict.telling < verdict.outputs) {  // VER-9
     mistrust(verdict,
              fmt::format("VER-9: only {} of {} outputs are finite, not zero and below the largest number",
-                         compared.telling, compared.outputs));
+                         verdict.telling, verdict.outputs));
   }
   return verdict;
+}
+
+Verdict judge(const CaseData& data, const Declaration& declaration, const SubjectRun& run) {
+  if (std::optional<Verdict> verdict = unended(run)) return *verdict;
+  return Judge(data, declaration).verdict(run);
 }
 
 }  // namespace moe4::oracle

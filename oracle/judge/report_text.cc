@@ -148,6 +148,10 @@ std::string report_text(const CaseData& data, const Declaration& declaration, co
       verdict.outputs, verdict.mismatched, verdict.nan, verdict.inf, verdict.unwritten,
       verdict.stray == 0 ? "" : fmt::format(", {} written where nothing may be", verdict.stray),
       100 * verdict.singleton_share);
+  if (verdict.bits_compared > 0) {
+    text += fmt::format("  {} outputs held to the bits of the declared arithmetic, {} differ\n",
+                        verdict.bits_compared, verdict.bits_differ);
+  }
   if (!verdict.where.empty()) text += "  where\n";
   for (const std::string& line : verdict.where) text += "    " + line + "\n";
   if (!verdict.worst.empty()) {

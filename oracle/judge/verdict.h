@@ -55,7 +55,10 @@ struct Verdict {
   std::int64_t outputs = 0, mismatched = 0, nan = 0, inf = 0;
   std::int64_t unwritten = 0;      // counted outputs that were not written
   std::int64_t stray = 0;          // outputs that were written in rows that may not be (VER-15)
-  std::vector<Mismatch> worst;     // at most 20, worst first
+  std::int64_t telling = 0;        // counted outputs that are finite, not zero, below the largest (VER-9)
+  std::int64_t bits_compared = 0;  // outputs held to the bits of the declared arithmetic (VER-17)
+  std::int64_t bits_differ = 0;    // of these, inside their intervals with other bits
+  std::vector<Mismatch> worst;     // at most 20, worst first; where bits differ, those
   std::vector<std::string> where;  // where the wrong outputs lie, a line each (oracle/judge/clusters.h)
   double singleton_share = 0;      // share of outputs whose bits were due
   double max_ulp = 0;              // largest distance from the norm's bits, in ulp of the output dtype
@@ -64,7 +67,8 @@ struct Verdict {
   Coverage coverage;
 };
 
-// Judges a run. The norm and the bounds are computed here from data and declaration.
+// Judges a run. The norm and the bounds are computed here from data and declaration; for several runs of one
+// case: oracle/judge/judge.h.
 Verdict judge(const CaseData& data, const Declaration& declaration, const SubjectRun& run);
 
 }  // namespace moe4::oracle

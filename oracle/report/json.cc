@@ -34,6 +34,8 @@ Json verdict_object(const Verdict& verdict, Dtype output) {
                {"stray", verdict.stray},
                {"singleton_share", verdict.singleton_share},
                {"max_ulp", verdict.max_ulp},
+               {"bits_compared", verdict.bits_compared},
+               {"bits_differ", verdict.bits_differ},
                {"pairs", verdict.coverage.count()}};
   if (verdict.proof) {
     json["proof"] = {{"proved", verdict.proof->proved},
@@ -89,7 +91,9 @@ Json tally_object(const Tally& tally) {
            {{"all", optional_number(tally.all.share())},
             {"real_bf16", optional_number(tally.real_bf16.share())}}},
           {"max_ulp", tally.max_ulp},
+          {"bits_compared", tally.bits_compared},
           {"findings", tally.findings},
+          {"formal_findings", tally.formal_findings},
           {"seconds", tally.seconds},
           {"thread_instructions", tally.thread_instructions},
           {"results", results}};

@@ -12,7 +12,7 @@
 namespace moe4::oracle {
 namespace {
 
-using Row = std::array<std::string, 8>;
+using Row = std::array<std::string, 9>;
 
 std::string percent(const std::optional<double>& share) {
   // Rounded down: 100 % is printed only if it is.
@@ -20,8 +20,15 @@ std::string percent(const std::optional<double>& share) {
                : "-";
 }
 
+// "3, 2 formal": the latter make nothing red (VER-7).
 std::string findings_of(const Tally& tally) {
-  return tally.findings == 0 ? "none" : std::to_string(tally.findings);
+  std::string text = tally.findings == 0 ? "none" : std::to_string(tally.findings);
+  if (tally.formal_findings > 0) text += fmt::format(", {} formal", tally.formal_findings);
+  return text;
+}
+
+std::string bits_of(const Tally& tally) {
+  return tally.bits_compared == 0 ? "-" : std::to_string(tally.bits_compared);
 }
 
 std::string cases_of(const Tally& tally) {
@@ -49,6 +56,7 @@ Row row_of(const Tally& tally) {
                       tally.fills.size(), tally.routings.size(), tally.tails.size()),
           fmt::format("{} / {}", percent(tally.all.share()), percent(tally.real_bf16.share())),
           fmt::format("{:.3g}", tally.max_ulp),
+          bits_of(tally),
           findings_of(tally),
           fmt::format("{:.1f} s", tally.seconds)};
 }
@@ -56,10 +64,10 @@ Row row_of(const Tally& tally) {
 }  // namespace
 
 std::string gate_table(const GateReport& report) {
-  std::vector<Row> rows = {
-      {"kernel", "cases", "verdict", "coverage", "tightness all / real", "max ulp", "findings", "time"}};
+  std::vector<Row> rows = {{"kernel", "cases", "verdict", "coverage", "tightness all / real", "max ulp",
+                            "bits", "findings", "time"}};
   for (const Tally& tally : report.tallies) rows.push_back(row_of(tally));
-  std::array<std::size_t, 8> widths{};
+  std::array<std::size_t, 9> widths{};
   for (const Row& row : rows) {
     for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
   }
@@ -74,7 +82,9 @@ std::string gate_table(const GateReport& report) {
   text +=
       "coverage: (code, scale byte) pairs, fills, routings, tails; tightness: share of outputs with one "
       "acceptable "
-      "value,\nover all cases / over real BF16 data; max ulp: distance from the norm\n";
+      "value,\nover all cases / over real BF16 data; max ulp: distance from the norm; bits: outputs held to "
+      "the "
+      "bits of the declared arithmetic\n";
   return text;
 }
 

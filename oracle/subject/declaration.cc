@@ -50,7 +50,22 @@ Result<Declaration> parse_declaration(std::string_view text) {
     }
     if (Status status = field.read(field.name, *found, d)) return *status;
   }
+  if (d.bits_declared) {
+    if (const std::optional<std::string> reason = bits_undetermined(d)) {
+      return bad_field("bits", "declared", "VER-17: " + *reason);
+    }
+  }
   return d;
+}
+
+std::optional<std::string> bits_undetermined(const Declaration& d) {
+  if (d.profile.empty()) return "no profile is declared";
+  // PRO-11: no product over i, no order.
+  const bool sums = d.ops != std::vector<Op>{Op::kCombine};
+  if (sums && d.arithmetic.order.kind == Order::Kind::kAny) return "the order \"any\" leaves the bits open";
+  if (d.any_accumulation) return "the accumulation \"any\" leaves the bits open";
+  if (!d.deterministic) return "a kernel that is not deterministic has no bits to promise";
+  return std::nullopt;
 }
 
 std::string to_json(const Declaration& declaration) {

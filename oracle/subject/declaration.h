@@ -34,6 +34,7 @@ struct Declaration {
   std::string profile;  // as in arithmetic; empty: undeclared
   Arithmetic arithmetic;
   bool any_accumulation = false;  // "accumulation": "any": judged for every unit, its own unused (VER-16)
+  bool bits_declared = false;  // "bits": "declared": its outputs have the declared arithmetic's bits (VER-17)
   ZeroCompare zero = ZeroCompare::kAny;
   bool nonfinite_ieee = true;  // "nonfinite": "ieee" or "unspecified"
   bool deterministic = true;
@@ -44,6 +45,9 @@ struct Declaration {
   // Nothing, or why this case is outside of what is accepted.
   std::optional<std::string> refuses(const Case& c) const;
 };
+
+// VER-17: why the declaration does not determine the bits of an output; nothing if it does.
+std::optional<std::string> bits_undetermined(const Declaration& declaration);
 
 // The schema's version; a declaration of another version is refused.
 inline constexpr int kDeclarationSchema = 1;

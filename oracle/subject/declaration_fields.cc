@@ -238,6 +238,14 @@ constexpr DeclarationField kFields[] = {
      [](const Declaration& d) -> Json { return arithmetic_value(d.arithmetic, "weight"); }},
     {"dequant", false, read_setting,
      [](const Declaration& d) -> Json { return arithmetic_value(d.arithmetic, "dequant"); }},
+    {"bits", false,
+     [](Name f, const Json& v, Declaration& d) -> Status {
+       std::string word;
+       if (Status status = read_word(f, v, {"any", "declared"}, word)) return status;
+       d.bits_declared = word == "declared";
+       return {};
+     },
+     [](const Declaration& d) -> Json { return d.bits_declared ? "declared" : "any"; }},
     {"zero", false,
      [](Name f, const Json& v, Declaration& d) -> Status {
        std::string word;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reference/accumulate/accumulation.h"
 #include "reference/accumulate/order.h"
@@ -49,6 +50,13 @@ std::string to_string(const Arithmetic& arithmetic);
 Result<Arithmetic> parse_arithmetic(std::string_view text);
 // One of its words, "profile=late". An unknown key or value is an Error that lists the known ones.
 Status set_word(Arithmetic& arithmetic, std::string_view word);
+
+// The same a key at a time: profile order accumulation products ftz weight dequant.
+std::vector<std::string_view> arithmetic_keys();
+// The values of a key where they are a few words; none for order and for what is no key.
+std::vector<std::string> arithmetic_values(std::string_view key);
+// What word of the key gives the arithmetic; empty for what is no key.
+std::string arithmetic_value(const Arithmetic& arithmetic, std::string_view key);
 
 // PRO-20: an Error for what nothing can compute. output: the dtype of latent_tokens and output; for combine
 // that of the output, and no weights.

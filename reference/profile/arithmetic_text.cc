@@ -1,7 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <set>
-#include <span>
 
 #include "reference/profile/arithmetic.h"
 
@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kProfiles = {"once", "late", "late_bf16_sum", "hf", "early"};
 
-std::string listed(std::span<const std::string_view> names) {
+template <class Names>
+std::string listed(const Names& names) {
   std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + std::string(name);
   return text;
 }
 
@@ -27,19 +28,27 @@ Status assign(Value& to, const Result<Value>& from) {
   return {};
 }
 
-// The index of value among two words.
-Status assign(bool& to, std::string_view key, std::string_view value, std::string_view if_false,
-              std::string_view if_true) {
-  if (value != if_false && value != if_true) {
-    return refuse(key, value, "the values are " + std::string(if_false) + ", " + std::string(if_true));
-  }
+Status assign(bool& to, std::string_view value, std::string_view if_true) {
   to = value == if_true;
   return {};
+}
+
+std::vector<std::string> accumulations() {
+  std::vector<std::string> words = {"exact", "f32_sequential"};
+  for (const TensorCore& unit : tensor_cores()) words.emplace_back(unit.name);
+  return words;
+}
+
+std::vector<std::string> dequants() {
+  std::vector<std::string> words;
+  for (const Int4OrderInfo& info : int4_orders()) words.emplace_back(info.name);
+  return words;
 }
 
 // A row of the table of PRO-19.
 struct Key {
   std::string_view name;
+  std::vector<std::string> values;  // empty: not a few words, and `set` judges them
   std::function<Status(Arithmetic&, std::string_view)> set;
   std::function<std::string(const Arithmetic&)> get;
 };
@@ -47,32 +56,62 @@ struct Key {
 const std::array<Key, 7>& keys() {
   using View = std::string_view;
   static const std::array<Key, 7> kKeys = {{
-      {"profile", [](Arithmetic& a, View v) { return assign(a.profile, parse_rounding_profile(v)); },
+      {"profile",
+       {kProfiles.begin(), kProfiles.end()},
+       [](Arithmetic& a, View v) { return assign(a.profile, parse_rounding_profile(v)); },
        [](const Arithmetic& a) { return std::string(name_of(a.profile)); }},
-      {"order", [](Arithmetic& a, View v) { return assign(a.order, parse_order(v)); },
+      {"order",
+       {},
+       [](Arithmetic& a, View v) { return assign(a.order, parse_order(v)); },
        [](const Arithmetic& a) { return to_string(a.order); }},
-      {"accumulation", [](Arithmetic& a, View v) { return assign(a.accumulation, parse_accumulation(v)); },
+      {"accumulation", accumulations(),
+       [](Arithmetic& a, View v) { return assign(a.accumulation, parse_accumulation(v)); },
        [](const Arithmetic& a) { return std::string(name_of(a.accumulation)); }},
       {"products",
-       [](Arithmetic& a, View v) { return assign(a.product_rounded, "products", v, "fma", "rounded"); },
+       {"fma", "rounded"},
+       [](Arithmetic& a, View v) { return assign(a.product_rounded, v, "rounded"); },
        [](const Arithmetic& a) { return std::string(a.product_rounded ? "rounded" : "fma"); }},
-      {"ftz", [](Arithmetic& a, View v) { return assign(a.ftz, "ftz", v, "no", "yes"); },
+      {"ftz",
+       {"no", "yes"},
+       [](Arithmetic& a, View v) { return assign(a.ftz, v, "yes"); },
        [](const Arithmetic& a) { return std::string(a.ftz ? "yes" : "no"); }},
       {"weight",
-       [](Arithmetic& a, View v) {
-         bool bf16 = false;
-         Status error = assign(bf16, "weight", v, "exact", "bf16");
-         if (!error) a.weight = bf16 ? WeightOperand::kBf16 : WeightOperand::kExact;
-         return error;
+       {"exact", "bf16"},
+       [](Arithmetic& a, View v) -> Status {
+         a.weight = v == "bf16" ? WeightOperand::kBf16 : WeightOperand::kExact;
+         return {};
        },
        [](const Arithmetic& a) { return std::string(a.weight == WeightOperand::kBf16 ? "bf16" : "exact"); }},
-      {"dequant", [](Arithmetic& a, View v) { return assign(a.dequant, parse_int4_order(v)); },
+      {"dequant", dequants(), [](Arithmetic& a, View v) { return assign(a.dequant, parse_int4_order(v)); },
        [](const Arithmetic& a) { return std::string(name_of(a.dequant)); }},
   }};
   return kKeys;
 }
 
+const Key* find_key(std::string_view name) {
+  for (const Key& key : keys()) {
+    if (key.name == name) return &key;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+std::vector<std::string_view> arithmetic_keys() {
+  std::vector<std::string_view> names;
+  for (const Key& key : keys()) names.push_back(key.name);
+  return names;
+}
+
+std::vector<std::string> arithmetic_values(std::string_view key) {
+  const Key* found = find_key(key);
+  return found == nullptr ? std::vector<std::string>{} : found->values;
+}
+
+std::string arithmetic_value(const Arithmetic& arithmetic, std::string_view key) {
+  const Key* found = find_key(key);
+  return found == nullptr ? std::string() : found->get(arithmetic);
+}
 
 std::string_view name_of(RoundingProfile profile) { return kProfiles[static_cast<std::size_t>(profile)]; }
 
@@ -97,14 +136,16 @@ std::string to_string(const Arithmetic& arithmetic) {
 
 Status set_word(Arithmetic& arithmetic, std::string_view word) {
   const std::size_t equals = word.find('=');
-  const std::string_view name = word.substr(0, equals);
-  for (const Key& key : keys()) {
-    if (key.name != name || equals == std::string_view::npos) continue;
-    return key.set(arithmetic, word.substr(equals + 1));
+  const Key* key = find_key(word.substr(0, equals));
+  if (key == nullptr || equals == std::string_view::npos) {
+    return refuse("arithmetic", word, "a word is key=value; the keys are " + listed(arithmetic_keys()));
   }
-  std::array<std::string_view, 7> names;
-  for (std::size_t k = 0; k < names.size(); ++k) names[k] = keys()[k].name;
-  return refuse("arithmetic", word, "a word is key=value; the keys are " + listed(names));
+  const std::string_view value = word.substr(equals + 1);
+  const auto known = std::find(key->values.begin(), key->values.end(), value);
+  if (!key->values.empty() && known == key->values.end()) {
+    return refuse(key->name, value, "the values are " + listed(key->values));
+  }
+  return key->set(arithmetic, value);
 }
 
 Result<Arithmetic> parse_arithmetic(std::string_view text) {

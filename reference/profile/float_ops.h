@@ -31,9 +31,8 @@ ExactValue exact_value(F v) {
   return decode_float(kFormatOf<F>, std::bit_cast<BitsOf<F>>(v));
 }
 
-// RNE_f32(c + p), p a double: one rounding of the exact sum. The sum is first rounded to odd in double, which
-// has more than two bits to spare, so that the second rounding is as good as one.
-inline float add_once(float c, double p) {
+// c + p rounded to odd in double: no float, and no middle between two, lies between it and the exact sum.
+inline double add_to_odd(float c, double p) {
   const double wide = c;
   double sum = wide + p;
   const double p_seen = sum - wide;
@@ -46,8 +45,11 @@ inline float add_once(float c, double p) {
     const bool away_from_zero = (lost > 0) == (sum > 0);
     sum = std::bit_cast<double>(away_from_zero ? bits + 1 : bits - 1);
   }
-  return static_cast<float>(sum);
+  return sum;
 }
+
+// RNE_f32(c + p): one rounding of the exact sum, since double has more than two bits to spare.
+inline float add_once(float c, double p) { return static_cast<float>(add_to_odd(c, p)); }
 
 template <class F>
 class FloatOps {

@@ -43,6 +43,7 @@ json full() {
   j["order"] = "lanes(32,8)+shfl";
   j["products"] = "rounded";
   j["ftz"] = true;
+  j["bits"] = "any";
   j["zero"] = "strict";
   j["nonfinite"] = "unspecified";
   j["deterministic"] = false;
@@ -78,6 +79,49 @@ TEST(Declaration, DefaultsOfTheSmallest) {
   EXPECT_TRUE(d->deterministic);
   EXPECT_FALSE(d->any_policy);
   EXPECT_EQ(d->policy, Policy{});
+}
+
+// VER-17: refused where the declaration leaves the bits open.
+TEST(Declaration, DeclaredBits) {
+  json given = full();
+  given["op"] = "expert_linear";
+  given["deterministic"] = true;
+  given["bits"] = "declared";
+  const Result<Declaration> d = parse_declaration(given.dump());
+  ASSERT_TRUE(d.ok()) << d.error().message();
+  EXPECT_TRUE(d->bits_declared);
+  EXPECT_EQ(json::parse(to_json(*d))["bits"], "declared");
+  EXPECT_FALSE(parse_declaration(smallest().dump())->bits_declared);
+
+  const auto refused = [&](const char* field, const json& value) {
+    json other = given;
+    if (value.is_null()) {
+      other.erase(field);
+    } else {
+      other[field] = value;
+    }
+    const Error error = error_of(other);
+    EXPECT_EQ(error.field, "declaration.bits") << field;
+    EXPECT_TRUE(error.rule.starts_with("VER-17: ")) << error.rule;
+  };
+  refused("profile", nullptr);
+  refused("order", "any");
+  refused("order", nullptr);
+  refused("accumulation", "any");
+  refused("deterministic", false);
+  EXPECT_EQ(error_of([&] {
+              json other = given;
+              other["bits"] = "some";
+              return other;
+            }())
+                .rule,
+            "one of any, declared");
+  // PRO-11: combine has no products over i, so no order either.
+  json combine = smallest();
+  combine["op"] = "combine";
+  combine["profile"] = "late";
+  combine["bits"] = "declared";
+  EXPECT_TRUE(parse_declaration(combine.dump()).ok());
 }
 
 TEST(Declaration, AnyAccumulation) {

@@ -73,7 +73,7 @@ TEST(FaultCatalogue, PlantingIsRepeatable) {
   const Norm norm = norm_of_data(data);
   int visible = 0;
   for (const Fault& fault : fault_catalogue()) {
-    if (!applies(fault, data)) continue;
+    if (!applies(fault, data) || !fault.declared.empty()) continue;
     const Result<Planted> once = plant_fault(fault, data, norm, 5);
     const Result<Planted> again = plant_fault(fault, data, norm, 5);
     ASSERT_TRUE(once.ok() && again.ok()) << fault.name;
@@ -125,6 +125,41 @@ TEST(Selftest, FaultsAreCaught) {
   EXPECT_EQ(report.faults.size(), names.size());
   for (const FaultOutcome& outcome : report.faults) EXPECT_TRUE(outcome.caught()) << outcome.fault->name;
   EXPECT_TRUE(report.alarms.empty());
+}
+
+// Faults that stay inside the interval are told by VER-17 and by nothing else.
+TEST(Selftest, FaultsInsideTheIntervalAreTold) {
+  constexpr const char* kList =
+      "op=expert_linear weights=mxfp4 tokens=5 experts=4 top_k=3 in=256 out=9 dtype=f32 fill=real seed=3\n"
+      "op=expert_linear weights=int4 tokens=9 experts=4 top_k=2 in=128 out=20 dtype=bf16 fill=cancel seed=4\n"
+      "op=indexed weights=mxfp4 tokens=9 experts=4 top_k=2 in=256 out=20 dtype=bf16 fill=cancel seed=5\n"
+      "op=combine weights=mxfp4 tokens=9 experts=6 top_k=4 in=64 out=9 dtype=f32 fill=real seed=6\n";
+  SelftestOptions options;
+  options.cases = *parse_case_list(kList);
+  options.controls = false;
+  std::int64_t inside = 0;
+  for (const Fault& fault : fault_catalogue()) {
+    if (!fault.declared.empty()) options.only.emplace_back(fault.name);
+  }
+  ASSERT_GE(options.only.size(), 6U);
+  const Result<SelftestReport> report = run_selftest(options);
+  ASSERT_TRUE(report.ok()) << report.error().message();
+  for (const FaultOutcome& outcome : report->faults) {
+    ASSERT_TRUE(outcome.caught()) << outcome.fault->name << outcome.defect;
+    EXPECT_TRUE(outcome.rule.starts_with("VER-17")) << outcome.fault->name << ": " << outcome.rule;
+    // Without the promise the same run passes.
+    const CaseData data = data_of(*outcome.caught_by);
+    Declaration declaration = declaration_of(*outcome.fault);
+    const Result<Norm> healthy = declared_result(data, declaration.arithmetic);
+    ASSERT_TRUE(healthy.ok());
+    const Result<Planted> planted = plant_fault(*outcome.fault, data, *healthy, options.seed);
+    ASSERT_TRUE(planted.ok() && planted->visible) << outcome.fault->name;
+    EXPECT_EQ(name_of(judge(data, declaration, planted->run).status), "FAILED") << outcome.fault->name;
+    declaration.bits_declared = false;
+    EXPECT_EQ(name_of(judge(data, declaration, planted->run).status), "PASSED") << outcome.fault->name;
+    ++inside;
+  }
+  EXPECT_EQ(inside, static_cast<std::int64_t>(options.only.size()));
 }
 
 // What the self-test is itself tested by: a fault that returns the norm's bits, and one that cannot be

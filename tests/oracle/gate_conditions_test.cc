@@ -75,6 +75,40 @@ TEST(Gate, FindingUnwrittenOutputAndChangedInputAreMismatches) {
   }
 }
 
+// VER-7: formal findings are counted apart and make nothing red.
+TEST(Gate, FormalFindingsAreCountedApart) {
+  FakeSubject formal("formal", [](const CaseData&, SubjectRun& run) {
+    run.findings.push_back({"async-pending", "text", true});
+  });
+  FakeSubject both("both", [](const CaseData&, SubjectRun& run) {
+    run.findings.push_back({"async-pending", "text", true});
+    run.findings.push_back({"race", "text"});
+  });
+  const GateReport green = gate(formal, two_cases());
+  EXPECT_EQ(green.exit_code(), ExitCode::kPassed);
+  EXPECT_EQ(green.tallies[0].findings, 0);
+  EXPECT_EQ(green.tallies[0].formal_findings, 2);
+  const GateReport red = gate(both, two_cases());
+  EXPECT_EQ(red.exit_code(), ExitCode::kMismatch);
+  EXPECT_EQ(red.tallies[0].findings, 2);
+  EXPECT_EQ(red.tallies[0].formal_findings, 2);
+}
+
+// VER-17: a promise that no case asks for is none.
+TEST(Gate, PromisedBitsMustBeCompared) {
+  FakeSubject subject("promises");
+  Declaration& declaration = subject.mutable_declaration();
+  declaration.arithmetic = parse_arithmetic("order=seq accumulation=exact").value();
+  declaration.bits_declared = true;
+  const std::vector<Case> cases = two_cases();
+  const GateReport compared = gate(subject, cases);
+  EXPECT_EQ(compared.exit_code(), ExitCode::kPassed);
+  EXPECT_EQ(compared.tallies[0].bits_compared, 3 * 4);  // the exact fill asks for the norm's (VER-3)
+  const GateReport none = gate(subject, {cases[0]});
+  EXPECT_EQ(none.exit_code(), ExitCode::kUnmet);
+  EXPECT_TRUE(mentions(none.tallies[0], "VER-17"));
+}
+
 TEST(Gate, CrashAndTimeoutComeBeforeAMismatch) {
   for (const auto outcome : {SubjectRun::Outcome::kCrashed, SubjectRun::Outcome::kTimeout}) {
     FakeSubject subject("crash", [outcome](const CaseData& data, SubjectRun& run) {

@@ -51,6 +51,22 @@ TEST_F(GateReportTest, FailureBlockBeginsAndEndsWithTheReplayCommand) {
   EXPECT_EQ(report_.tallies[0].results[0].failure, "");
 }
 
+TEST_F(GateReportTest, BitsAndFormalFindingsAreInTableAndJson) {
+  GateReport report = report_;
+  report.tallies[0].bits_compared = 1234;
+  report.tallies[0].findings = 0;
+  report.tallies[0].formal_findings = 3;
+  const std::string row = lines_of(gate_table(report))[1];
+  EXPECT_NE(row.find("1234"), std::string::npos) << row;
+  EXPECT_NE(row.find("none, 3 formal"), std::string::npos) << row;
+  const nlohmann::json subject = nlohmann::json::parse(gate_json(report))["subjects"][0];
+  EXPECT_EQ(subject["bits_compared"], 1234);
+  EXPECT_EQ(subject["findings"], 0);
+  EXPECT_EQ(subject["formal_findings"], 3);
+  EXPECT_EQ(subject["results"][0]["bits_compared"], 0);
+  EXPECT_EQ(subject["results"][0]["bits_differ"], 0);
+}
+
 TEST_F(GateReportTest, TableHasARowASubject) {
   const std::vector<std::string> lines = lines_of(gate_table(report_));
   EXPECT_EQ(lines[0].rfind("kernel", 0), 0u);

@@ -113,6 +113,23 @@ TEST(PtxSubject, WorkedExampleIsJudgedLikeTheKernelItself) {
   }
 }
 
+// VER-17: an instruction whose bits the ISA leaves open is no ground for a promise, whatever it is used for.
+TEST(PtxSubject, ApproximateInstructionsPromiseNoBits) {
+  Json promise = copy_declaration();
+  promise["bits"] = "declared";
+  EXPECT_TRUE(open(copy_kernel(), promise).ok());
+  const std::string approximate = copy_kernel(
+      "{ .reg .f32 %f<3>; mov.f32 %f1, 0f40000000; rcp.approx.f32 %f2, %f1; }\n"
+      "st.global.u16 [%rd5], %h1;");
+  EXPECT_TRUE(open(approximate, copy_declaration()).ok());
+  const auto refused = open(approximate, promise);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().field, "declaration.bits");
+  EXPECT_NE(refused.error().rule.find("VER-17: the ISA leaves the bits open of rcp.approx.f32"),
+            std::string::npos)
+      << refused.error().rule;
+}
+
 TEST(PtxSubject, WrongLaunchesAreRed) {
   Json few = copy_declaration();
   few["launch"]["grid"] = "ceil(T*O/32) - 1";

@@ -10,6 +10,7 @@
 #include "oracle/gate/evaluate.h"
 #include "oracle/generate/generate.h"
 #include "oracle/generate/random.h"
+#include "oracle/judge/judge.h"
 #include "oracle/subject/gpu/budget_device.h"
 
 namespace moe4::oracle {
@@ -22,8 +23,9 @@ constexpr std::uint64_t kBudgetFactor = 4, kBudgetFloor = 20000;
 
 struct Trial {
   Case line;
-  CaseData data;
-  SubjectRun healthy;  // of the unmutated subject
+  std::unique_ptr<const CaseData> data;
+  std::unique_ptr<const Judge> judge;  // what is due, worked out once for all mutants
+  SubjectRun healthy;                  // of the unmutated subject
   std::uint64_t budget = 0;
 };
 
@@ -45,23 +47,28 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
-// The cases that the unmutated subject accepts and passes, cheapest first.
-Result<std::vector<Trial>> healthy_trials(const PtxProgram& program, const std::vector<Case>& cases) {
+// The cases that the unmutated subject accepts and passes, cheapest first. declaration: the subject's; it
+// must outlive the trials.
+Result<std::vector<Trial>> healthy_trials(const PtxProgram& program, const Declaration& declaration,
+                                          const std::vector<Case>& cases) {
   Result<Instance> instance = instance_of(program, program.ptx);
   if (!instance.ok()) return instance.error();
   Subject& subject = *instance->subject;
   std::vector<Trial> trials;
   for (const Case& line : cases) {
-    if (subject.declaration().refuses(line)) continue;
+    if (declaration.refuses(line)) continue;
     Result<CaseData> data = generate(line);
     if (!data.ok()) return Error{"case", to_string(line), data.error().message()};
-    Trial trial{line, std::move(*data), {}, 0};
+    Trial trial;
+    trial.line = line;
+    trial.data = std::make_unique<const CaseData>(std::move(*data));
+    trial.judge = std::make_unique<const Judge>(*trial.data, declaration);
     instance->budget->used = 0;
-    trial.healthy = subject.run(trial.data);
-    const Verdict verdict = judge(trial.data, subject.declaration(), trial.healthy);
+    trial.healthy = subject.run(*trial.data);
+    const Verdict verdict = trial.judge->verdict(trial.healthy);
     if (verdict.status == VerdictStatus::kUnsupported) continue;
     if (verdict.status != VerdictStatus::kPassed) {
-      return Error{"subject " + subject.declaration().name,
+      return Error{"subject " + declaration.name,
                    std::string(name_of(verdict.status)) + ": " + verdict.reason,
                    "passes every case before it is mutated; it does not pass " + to_string(line)};
     }
@@ -71,7 +78,7 @@ Result<std::vector<Trial>> healthy_trials(const PtxProgram& program, const std::
   std::stable_sort(trials.begin(), trials.end(),
                    [](const Trial& a, const Trial& b) { return a.budget < b.budget; });
   if (trials.empty()) {
-    return Error{"subject " + subject.declaration().name, "no case", "at least one case of the list runs"};
+    return Error{"subject " + declaration.name, "no case", "at least one case of the list runs"};
   }
   return trials;
 }
@@ -81,6 +88,7 @@ std::string cause(const SubjectRun& run, const Verdict& verdict) {
   if (!run.findings.empty()) return run.findings.front().check;
   if (verdict.unwritten > 0) return "unwritten";
   if (verdict.status == VerdictStatus::kFailed && verdict.mismatched > 0) return "mismatch";
+  if (verdict.bits_differ > 0) return "declared bits";
   return std::string(name_of(verdict.status));
 }
 
@@ -95,7 +103,7 @@ void run_mutant(const PtxProgram& program, const ptx::Mutant& mutant, const std:
   }
   for (const Trial& trial : trials) {
     instance->budget->warp_instructions = trial.budget;
-    const SubjectRun run = instance->subject->run(trial.data);
+    const SubjectRun run = instance->subject->run(*trial.data);
     using Outcome = SubjectRun::Outcome;
     if (run.outcome == Outcome::kUnsupported || (run.outcome == Outcome::kError && run.findings.empty())) {
       outcome.by = run.reason;
@@ -105,7 +113,7 @@ void run_mutant(const PtxProgram& program, const ptx::Mutant& mutant, const std:
         run.unwritten == trial.healthy.unwritten && same_bytes(run.output, trial.healthy.output)) {
       continue;
     }
-    const Verdict verdict = judge(trial.data, instance->subject->declaration(), run);
+    const Verdict verdict = trial.judge->verdict(run);
     if (!is_red(verdict.status)) continue;
     outcome.fate = Fate::kKilled;
     outcome.by = cause(run, verdict);
@@ -148,7 +156,7 @@ Result<MutationReport> run_mutants(const PtxProgram& program, const std::vector<
   if (!mutants) return Error{"ptx", "line " + std::to_string(error.line), error.message};
   const Result<Instance> healthy = instance_of(program, program.ptx);
   if (!healthy.ok()) return healthy.error();
-  const Result<std::vector<Trial>> trials = healthy_trials(program, cases);
+  const Result<std::vector<Trial>> trials = healthy_trials(program, healthy->subject->declaration(), cases);
   if (!trials.ok()) return trials.error();
 
   MutationReport report;

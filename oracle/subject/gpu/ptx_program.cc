@@ -1,5 +1,6 @@
 #include "oracle/subject/gpu/ptx_program.h"
 
+#include "oracle/case/nearest.h"
 #include "oracle/subject/gpu/executor_subject.h"
 
 namespace moe4::oracle {
@@ -20,7 +21,8 @@ Result<PtxProgram> kernel_program(std::string_view name) {
     };
     return program;
   }
-  return Error{"subject", std::string(name), "a kernel with PTX text (moe4 list subjects)"};
+  return Error{"subject", std::string(name),
+               "a kernel with PTX text; the nearest one is " + nearest_name(name, executor_subject_names())};
 }
 
 }  // namespace moe4::oracle

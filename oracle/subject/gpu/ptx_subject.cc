@@ -130,6 +130,12 @@ Status check(std::string_view ptx, const std::string& name, const Declaration& d
                      "the generation of a tensor core (ACC-1): the entry multiplies matrices, and the chip "
                      "decides the bits"};
       }
+      if (declaration.bits_declared && !entry.approximate.empty()) {
+        const ptx::Error& first = entry.approximate.front();
+        return Error{"declaration.bits", "declared",
+                     "VER-17: the ISA leaves the bits open of " + first.instruction + ", line " +
+                         std::to_string(first.line)};
+      }
       return fits(entry, *declaration.launch);
     }
     known.push_back(entry.name);
