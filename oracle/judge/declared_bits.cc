@@ -31,10 +31,10 @@ std::vector<std::int64_t> sample(const CaseData& data, const std::vector<OutputR
   for (std::int64_t k = 0; k < draws; ++k) {
     std::int64_t n = root(k)(0).pick(count);
     std::int64_t o = root(k)(1).pick(out);
-    if (k % 5 == 0) n = 0;
-    if (k % 5 == 1) n = count - 1;
-    if (k % 5 == 2) o = 0;
-    if (k % 5 == 3) o = out - 1;
+    if (k % 16 == 0) n = 0;
+    if (k % 16 == 1) n = count - 1;
+    if (k % 16 == 2) o = 0;
+    if (k % 16 == 3) o = out - 1;
     chosen.push_back(rows[static_cast<std::size_t>(n)].row * out + o);
   }
   std::sort(chosen.begin(), chosen.end());

@@ -15,6 +15,7 @@ struct AccumulationFormat {
   int lowest;             // numbers that are multiples of 2^lowest, and not too long, are representable
   bool products_inexact;  // the product of a weight and a token may need more than `precision` bits
   bool ftz;
+  bool scales_sums;  // accumulator_scale: a scale multiplies the sum of a run (ACC-16)
 };
 
 AccumulationFormat accumulation_format(Dtype tokens, const Arithmetic& arithmetic);

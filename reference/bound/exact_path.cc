@@ -1,6 +1,7 @@
 #include "reference/bound/exact_path.h"
 
 #include "reference/arithmetic/product.h"
+#include "reference/profile/group_sum.h"
 
 namespace moe4 {
 namespace {
@@ -35,10 +36,18 @@ DotSum exact_dot(WeightTables& weights, const FlatPlan& plan, std::int64_t e, st
   for (std::size_t g = 0; g < x.size() / kGroupSize; ++g) {
     const ScaleWeights& scale = weights.scale(e, o, static_cast<std::int64_t>(g));
     const auto codes = weights.codes(e, o, static_cast<std::int64_t>(g));
+    GroupSum group;
     for (std::size_t k = 0; k < kGroupSize; ++k) {
       const std::size_t i = g * kGroupSize + k;
-      slices[slice_of[i]].add(product(product(scale.exact[codes[k]], scale.factor), x[i]));
+      const ExactValue term = product(scale.exact[codes[k]], x[i]);
+      if (weights.has_factors()) {
+        group.add(term);
+      } else {
+        slices[slice_of[i]].add(term);
+      }
     }
+    // INT-10; a slice is whole groups (PRO-14, PRO-15).
+    if (weights.has_factors()) slices[slice_of[g * kGroupSize]].add_product(scale.factor, group);
   }
   if (plan.partials.empty()) return slices[0];
   DotSum out;  // PRO-17

@@ -109,7 +109,7 @@ LastSum last_sum(const OutputCall& call, std::span<const SlotBound> slots, doubl
                     call.format.precision > 24 || slots.empty();
   LastSum y = once ? sum_once(call.format, slots, s) : sum_by_profile(call, slots, s);
   if (finite_by_rule) return y;
-  y.may_overflow = y.may_overflow || call.format.ftz;  // BND-13
+  y.may_overflow = y.may_overflow || call.format.ftz || call.format.scales_sums;  // BND-13
   for (const SlotBound& slot : slots) y.may_overflow = y.may_overflow || is_unsettled(call, slot);
   return y;
 }

@@ -15,7 +15,7 @@ LastSum row_of(const DotBound& dot, bool finite, const AccumulationFormat& forma
   y.above = dot.above;
   y.lo = sum_down(dot.value, -dot.below);
   y.hi = sum_up(dot.value, dot.above);
-  y.may_overflow = dot.overflow || (!finite && format.ftz);  // BND-12, BND-13
+  y.may_overflow = dot.overflow || (!finite && (format.ftz || format.scales_sums));  // BND-12, BND-13
   return y;
 }
 

@@ -40,6 +40,7 @@ class WeightTables {
 
   // The meanings of the codes of group g of row o of expert e; valid as long as this object.
   const ScaleWeights& scale(std::int64_t e, std::int64_t o, std::int64_t g);
+  bool has_factors() const { return declared_.has_factors(); }
   std::array<std::uint8_t, kGroupSize> codes(std::int64_t e, std::int64_t o, std::int64_t g) const {
     return reader_.codes(e, o, g);
   }

@@ -2,15 +2,11 @@
 
 #include "reference/arithmetic/product.h"
 #include "reference/arithmetic/round.h"
+#include "reference/profile/group_sum.h"
 #include "reference/profile/plan_sum.h"
 
 namespace moe4 {
 namespace {
-
-// Σ q·x of a group, q an integer: times a BF16 scale it is a term of a DotSum.
-constexpr int kGroupSumLsb = kF64.lsb_exponent();
-using GroupSum = ExactSum<35, kGroupSumLsb>;
-static_assert(kGroupSumLsb + kBF16.lsb_exponent() >= kDotRange.lsb);
 
 // Order aside, what `exact` needs of it.
 Order without_chains(Order order) {

@@ -133,6 +133,8 @@ TEST(Selftest, FaultsInsideTheIntervalAreTold) {
       "op=expert_linear weights=mxfp4 tokens=5 experts=4 top_k=3 in=256 out=9 dtype=f32 fill=real seed=3\n"
       "op=expert_linear weights=int4 tokens=9 experts=4 top_k=2 in=128 out=20 dtype=bf16 fill=cancel seed=4\n"
       "op=indexed weights=mxfp4 tokens=9 experts=4 top_k=2 in=256 out=20 dtype=bf16 fill=cancel seed=5\n"
+      "op=grouped_contiguous weights=int4 tokens=17 experts=8 top_k=2 in=160 out=4 dtype=bf16 fill=cancel "
+      "routing=sentinel seed=0x834\n"
       "op=combine weights=mxfp4 tokens=9 experts=6 top_k=4 in=64 out=9 dtype=f32 fill=real seed=6\n";
   SelftestOptions options;
   options.cases = *parse_case_list(kList);

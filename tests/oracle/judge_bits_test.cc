@@ -194,9 +194,11 @@ TEST(JudgeBits, ZerosAreComparedByVer5) {
 }
 
 TEST(JudgeBits, OutputsThatMayOverflowAreLeftOut) {
-  const CaseData data = data_of(
-      "op=expert_linear weights=mxfp4 tokens=9 experts=4 top_k=2 in=64 out=16 dtype=bf16 fill=bits "
-      "scales=window(225,254) seed=5");
+  CaseData data = data_of(
+      "op=expert_linear weights=mxfp4 tokens=9 experts=4 top_k=2 in=64 out=16 dtype=bf16 fill=real seed=5");
+  // Rows of weights up to 2^121 and up to 2^127, in turn.
+  std::size_t group = 0;
+  for (std::uint8_t& byte : data.scale_bytes.as<std::uint8_t>()) byte = group++ / 2 % 2 == 0 ? 245 : 252;
   const Declaration declaration = promise("order=seq");
   const Result<Due> due = interval_due(data, declaration.arithmetic);
   ASSERT_TRUE(due.ok());
@@ -206,6 +208,7 @@ TEST(JudgeBits, OutputsThatMayOverflowAreLeftOut) {
     expected += !y.may_overflow && y.cls == OutputClass::kFinite ? 1 : 0;
   }
   ASSERT_GT(overflowing, 0);
+  ASSERT_GT(expected, 0);
   const Verdict verdict = judge(data, declaration, run_as(data, "order=seq"));
   EXPECT_EQ(name_of(verdict.status), "PASSED") << verdict.reason;
   EXPECT_EQ(verdict.bits_compared, expected);
@@ -247,7 +250,7 @@ TEST(JudgeBits, LargeCasesAreSampled) {
     first_column += index % 300 == 0;
     last_column += index % 300 == 299;
   }
-  for (const std::int64_t seen : {first_row, last_row}) EXPECT_GT(seen, 290);
+  for (const std::int64_t seen : {first_row, last_row}) EXPECT_GT(seen, 200);
   for (const std::int64_t seen : {first_column, last_column}) EXPECT_GT(seen, 70);
 
   // The samples are the evaluation's own bits, whichever way it is asked.
