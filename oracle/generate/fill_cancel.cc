@@ -32,20 +32,22 @@ class Cancel final : public RealLike {
   Source source_of(std::int64_t g, std::int64_t l) const override { return {g, l % 16}; }
 };
 
-// Slabs of 64 columns in pairs: the second repeats the weights of the first with opposite tokens, except in
-// tiny columns, whose tokens are 2^-16 as large and do not cancel.
+// Slabs of 64 columns in pairs: the second repeats the first backwards with opposite tokens, except in tiny
+// columns, whose tokens are 2^-16 as large and do not cancel. The sizes of the others are spread over 2^16,
+// so that most additions round: what is left is little more than the tiny columns and the rounding errors.
 class SlabCancel final : public RealLike {
  public:
   using RealLike::RealLike;
 
   ExactValue token(std::int64_t t, std::int64_t i) const override {
     const std::int64_t pair = i / 128;
-    const std::int64_t column = i % 64;
-    if (base_.root(kPlantStream)(pair)(column).bits(0, 3) == 0) {
-      return signed_number(gaussian_token(t, i), -48);
-    }
+    const bool second = i % 128 >= 64;
+    const std::int64_t column = second ? 63 - i % 64 : i % 64;
+    const Key planted = base_.root(kPlantStream)(pair)(column);
+    if (planted.bits(0, 3) == 0) return signed_number(gaussian_token(t, i), -48);
     const std::int64_t first = gaussian_token(t, pair * 128 + column);
-    return signed_number(i % 128 < 64 ? first : -first, -32);
+    const int spread = static_cast<int>(planted(t).bits(0, 4));
+    return signed_number(second ? -first : first, -32 - spread);
   }
 
   ExactValue shared(std::int64_t t, std::int64_t o) const override {
@@ -53,7 +55,10 @@ class SlabCancel final : public RealLike {
   }
 
  protected:
-  Source source_of(std::int64_t g, std::int64_t l) const override { return {g / 4 * 4 + g % 2, l}; }
+  Source source_of(std::int64_t g, std::int64_t l) const override {
+    if (g % 4 < 2) return {g, l};
+    return {g / 4 * 4 + 3 - g % 4, kGroupSize - 1 - l};
+  }
 };
 
 }  // namespace
