@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "gpu/kernels/device/parts.cuh"
 namespace moe4::device {
 
 struct GroupedPlace {
@@ -16,7 +17,7 @@ struct GroupedPlace {
 template <class Tile>
 __device__ __forceinline__ GroupedPlace contiguous_place(const std::int32_t* __restrict__ m_indices,
                                                          std::int64_t O) {
-  const auto output_tiles = static_cast<unsigned>((O + Tile::kOutputs - 1) / Tile::kOutputs);
+  const unsigned output_tiles = parts_of<Tile::kOutputs>(O);
   const int first_row = static_cast<int>(blockIdx.x / output_tiles) * Tile::kRows;
   return {m_indices[first_row], first_row, static_cast<int>(blockIdx.x % output_tiles) * Tile::kOutputs};
 }
@@ -31,8 +32,8 @@ __device__ __forceinline__ std::int64_t contiguous_row(const std::int32_t* __res
 template <class Tile>
 __device__ __forceinline__ GroupedPlace masked_place(const std::int32_t* __restrict__ masked_m,
                                                      std::int64_t O, std::int64_t max_m) {
-  const auto output_tiles = static_cast<unsigned>((O + Tile::kOutputs - 1) / Tile::kOutputs);
-  const auto row_tiles = static_cast<unsigned>((max_m + Tile::kRows - 1) / Tile::kRows);
+  const unsigned output_tiles = parts_of<Tile::kOutputs>(O);
+  const unsigned row_tiles = parts_of<Tile::kRows>(max_m);
   const unsigned tile = blockIdx.x / output_tiles;
   const int expert = static_cast<int>(tile / row_tiles);
   const int first_row = static_cast<int>(tile % row_tiles) * Tile::kRows;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "gpu/kernels/device/indexed_stages.cuh"
+#include "gpu/kernels/device/parts.cuh"
 
 namespace moe4::device {
 
@@ -22,7 +23,7 @@ struct IndexedRows {
 
 template <class Tile>
 __device__ __forceinline__ unsigned output_tiles(std::int64_t O) {  // <= gridDim.x
-  return static_cast<unsigned>((O + Tile::kOutputs - 1) / Tile::kOutputs);
+  return parts_of<Tile::kOutputs>(O);
 }
 
 // Tile blockIdx.x / output_tiles of the places: each block of block_m ids is cut into tiles of kRows. Fills
@@ -31,7 +32,7 @@ __device__ __forceinline__ unsigned output_tiles(std::int64_t O) {  // <= gridDi
 template <class Tile>
 __device__ __forceinline__ std::int64_t indexed_rows(IndexedRows<Tile::kRows>& rows, const IndexedIds& ids,
                                                      std::int64_t O) {
-  const auto block_tiles = static_cast<unsigned>((ids.block_m + Tile::kRows - 1) / Tile::kRows);
+  const unsigned block_tiles = parts_of<Tile::kRows>(ids.block_m);
   const unsigned tile = blockIdx.x / output_tiles<Tile>(O);
   const std::int64_t block = tile / block_tiles;
   const int first_row = static_cast<int>(tile % block_tiles) * Tile::kRows;  // of the block
@@ -59,7 +60,7 @@ __device__ __forceinline__ IndexedWork indexed_work(const Bf16* __restrict__ lat
                                                     const std::uint16_t* __restrict__ scales,
                                                     std::int64_t expert, std::int64_t I, std::int64_t O) {
   const std::int64_t first_output = std::int64_t{blockIdx.x % output_tiles<Tile>(O)} * Tile::kOutputs;
-  const auto parts = static_cast<unsigned>((O - first_output + Tile::kPartOutputs - 1) / Tile::kPartOutputs);
+  const unsigned parts = parts_of<Tile::kPartOutputs>(O - first_output);
   return {latent_tokens,
           packed_weights + expert * (I / 16) * (2 * O),
           scales + expert * (I / 32) * O,

@@ -37,17 +37,17 @@ template <class Tile>
 __device__ __forceinline__ void copy_stage(IndexedStage<Tile>& stage, const IndexedWork& work,
                                            const std::int32_t* sources, int rows, int k) {
 #pragma unroll 1
-  for (int n = threadIdx.x; n < rows * Tile::kSlabs * 8; n += work.threads) {
-    const int chunk = n % 8, slab = n / 8 % Tile::kSlabs, row = n / 8 / Tile::kSlabs;
+  for (unsigned n = threadIdx.x; n < static_cast<unsigned>(rows) * Tile::kSlabs * 8; n += work.threads) {
+    const unsigned chunk = n % 8, slab = n / 8 % Tile::kSlabs, row = n / 8 / Tile::kSlabs;
     const std::int64_t column = std::int64_t{k} * Tile::kDepth + slab * 64 + chunk * 8, source = sources[row];
     const bool real = source >= 0 && column < work.I;
     copy_async_16(&stage.tokens[slab][0][0] + swizzled<128>(row * 128 + chunk * 16),
                   work.latent_tokens + (real ? source * work.I + column : 0), real);
   }
-  constexpr int kCodeChunks = Tile::kOutputs / 2;  // of four words, 16 columns
+  constexpr unsigned kCodeChunks = Tile::kOutputs / 2;  // of four words, 16 columns
 #pragma unroll 1
-  for (int n = threadIdx.x; n < Tile::kDepth / 16 * kCodeChunks; n += work.threads) {
-    const int chunk = n % kCodeChunks, step = n / kCodeChunks;
+  for (unsigned n = threadIdx.x; n < Tile::kDepth / 16 * kCodeChunks; n += work.threads) {
+    const unsigned chunk = n % kCodeChunks, step = n / kCodeChunks;
     const std::int64_t row = std::int64_t{k} * (Tile::kDepth / 16) + step,
                        output = work.first_output + chunk / 32 * 64;
     const bool real = row * 16 < work.I && output < work.O;
@@ -55,10 +55,10 @@ __device__ __forceinline__ void copy_stage(IndexedStage<Tile>& stage, const Inde
                   work.packed_weights + (real ? row * 2 * work.O + 2 * work.first_output + chunk * 4 : 0),
                   real);
   }
-  constexpr int kScaleChunks = Tile::kOutputs / 8;
+  constexpr unsigned kScaleChunks = Tile::kOutputs / 8;
 #pragma unroll 1
-  for (int n = threadIdx.x; n < Tile::kDepth / 32 * kScaleChunks; n += work.threads) {
-    const int chunk = n % kScaleChunks, group = n / kScaleChunks;
+  for (unsigned n = threadIdx.x; n < Tile::kDepth / 32 * kScaleChunks; n += work.threads) {
+    const unsigned chunk = n % kScaleChunks, group = n / kScaleChunks;
     const std::int64_t row = std::int64_t{k} * (Tile::kDepth / 32) + group,
                        output = work.first_output + chunk * 8;
     const bool real = row * 32 < work.I && output < work.O;

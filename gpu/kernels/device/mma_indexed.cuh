@@ -96,7 +96,7 @@ template <class Tile, class Multiply>
 __device__ __forceinline__ void for_each_stage(IndexedStage<Tile>* stages, const IndexedWork& work,
                                                const std::int32_t* sources, int rows,
                                                const Multiply& multiply) {
-  const int steps = static_cast<int>((work.I + Tile::kDepth - 1) / Tile::kDepth);
+  const int steps = static_cast<int>(parts_of<Tile::kDepth>(work.I));
   const auto fetch = [&](int k) {
     if (k < steps) copy_stage(stages[k % Tile::kStages], work, sources, rows, k);
     copy_async_commit();

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "gpu/kernels/device/mbarrier.cuh"
+#include "gpu/kernels/device/parts.cuh"
 #include "gpu/kernels/device/row_outputs.cuh"
 #include "gpu/kernels/device/tensor_copy.cuh"
 #include "gpu/kernels/device/wgmma.cuh"
@@ -50,7 +51,7 @@ template <class Tile>
 __device__ __forceinline__ void load_scale_bytes(std::uint8_t (&scales)[Tile::kGroups],
                                                  const std::uint8_t* __restrict__ scale_bytes,
                                                  const GroupedWork& work, int thread, int first_group) {
-  const std::int64_t groups = work.I / 32, o = work.first_output + thread;
+  const std::int64_t groups = parts_of<32>(work.I), o = work.first_output + thread;
   const std::uint8_t* const row = scale_bytes + (work.expert * work.O + o) * groups;
 #pragma unroll
   for (int g = 0; g < Tile::kGroups; ++g) {
@@ -151,7 +152,7 @@ __device__ __forceinline__ void wgmma_grouped(const GroupedWork& work,
   extern __shared__ __align__(1024) std::uint8_t dynamic_memory[];
   __shared__ Pipeline<Tile::kStages> pipeline;
   Memory& memory = *reinterpret_cast<Memory*>(dynamic_memory);
-  const int steps = static_cast<int>((work.I + Tile::kDepth - 1) / Tile::kDepth);
+  const int steps = static_cast<int>(parts_of<Tile::kDepth>(work.I));
   const int warp = threadIdx.x / kLanes;
   // A warpgroup without an output of its own does nothing: in the last tile of outputs.
   const int multiplying = work.O - work.first_output > 64 ? Tile::kConsumerWarps : Tile::kConsumerWarps / 2;

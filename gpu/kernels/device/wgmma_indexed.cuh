@@ -123,7 +123,7 @@ __device__ __forceinline__ void wgmma_indexed(const Bf16* __restrict__ latent_to
   __syncthreads();
   if (threadIdx.x >= work.threads) return;
   const IndexedWarp<Tile> warp;
-  const int steps = static_cast<int>((I + Tile::kDepth - 1) / Tile::kDepth);
+  const int steps = static_cast<int>(parts_of<Tile::kDepth>(I));
   const auto fetch = [&](int k) {
     if (k < steps) copy_stage(stages[k % Tile::kStages], work, rows.sources, Tile::kRows, k);
     copy_async_commit();
