@@ -30,6 +30,7 @@ __device__ __forceinline__ void store_outputs(const float (&sums)[kBlocks][4], s
                               bf16x2_rn(sums[j][2], sums[j][3]));
   }
   __syncwarp();
+#pragma unroll 1  // unrolled, it has paths for counts that there are not
   for (int piece = lane; piece < 16 * kBlocks; piece += kLanes) {
     const std::int64_t row = row_at(piece / 2);
     const std::int64_t o = first_output + piece % 2 * 8;
