@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,6 +48,8 @@ struct KernelLaunch {
   ptx::Dim3 block;
   std::uint32_t dynamic_shared_bytes = 0;
   std::vector<Argument> arguments;
+  std::optional<ptx::Dim3> cluster = {};  // blocks of a cluster; none: what the entry demands, else one
+  bool cooperative = false;               // all blocks run at once: grid barriers
 };
 
 // What one launch came to. error: it could not run. findings: it ran and the device saw something wrong.
@@ -64,7 +67,8 @@ struct LaunchSettings {
   bool checks = true;
   int host_threads = 0;
   std::uint64_t instruction_budget = 0;
-  const ptx::TensorCore* tensor_core = nullptr;  // executor: arithmetic of the chip that is modelled
+  const ptx::TensorCore* tensor_core = nullptr;        // executor: arithmetic of the chip that is modelled
+  std::function<void(std::string_view)> printed = {};  // gets what the kernel prints, if it prints
 };
 
 class Device {

@@ -52,6 +52,7 @@ class ExecutorDevice : public Device {
     if (report.error) outcome.error = to_string(*report.error);
     outcome.counters = report.counters;
     outcome.completed = report.completed;
+    if (settings.printed && !report.printed.empty()) settings.printed(report.printed);
     outcome.findings = std::move(report.findings);
     for (const ptx::Finding& finding : outcome.findings) {
       input_written_ = input_written_ || finding.check == ptx::Check::kInputWritten;
@@ -114,8 +115,8 @@ class ExecutorDevice : public Device {
         outcome.error = error;
         return std::nullopt;
       }
-      return ptx::Launch{launch.entry, launch.grid, launch.block, launch.dynamic_shared_bytes,
-                         std::move(*block)};
+      return ptx::Launch{launch.entry,      launch.grid,    launch.block,      launch.dynamic_shared_bytes,
+                         std::move(*block), launch.cluster, launch.cooperative};
     }
     outcome.error = launch.module_name + ": no entry " + launch.entry;
     return std::nullopt;

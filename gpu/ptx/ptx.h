@@ -47,10 +47,12 @@ struct EntryInfo {
   std::uint32_t parameter_bytes = 0;
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t instructions = 0;
-  std::optional<Dim3> required_block;  // .reqntid
-  std::optional<Dim3> max_block;       // .maxntid
-  bool needs_tensor_core = false;      // multiplies matrices: Options::tensor_core must be given
-  std::vector<Error> unsupported;      // empty: the executor can run it
+  std::optional<Dim3> required_block;    // .reqntid
+  std::optional<Dim3> max_block;         // .maxntid
+  std::optional<Dim3> required_cluster;  // .reqnctapercluster
+  std::uint32_t max_cluster_blocks = 0;  // .maxclusterrank; 0: not given
+  bool needs_tensor_core = false;        // multiplies matrices: Options::tensor_core must be given
+  std::vector<Error> unsupported;        // empty: the executor can run it
   std::vector<Error>
       approximate;  // instructions whose bits the ISA leaves open within a bound (docs/executor.md)
 };
@@ -126,6 +128,7 @@ enum class Check {
   kProxyFence,    // ordinary writes reach TMA or wgmma without fence.proxy.async
   kMbarrier,      // an mbarrier used against its rules
   kWgmma,         // registers of a wgmma touched too early, a missing wgmma.fence, warps that disagree
+  kCluster,       // another block's shared memory before it has started or after it may have exited
 };
 std::string_view name_of(Check check);  // "out-of-bounds", ...
 
@@ -170,6 +173,10 @@ struct Launch {
   Dim3 block;
   std::uint32_t dynamic_shared_bytes = 0;
   std::vector<std::byte> parameters;  // the parameter block, laid out as EntryInfo::parameters says
+  std::optional<Dim3> cluster;        // blocks of a cluster; none: what the entry demands, else one
+  // All blocks run at once, and the entry gets what the grid barrier of cooperative groups needs (%envreg1,
+  // 2).
+  bool cooperative = false;
 };
 
 struct Counters {
@@ -182,12 +189,15 @@ struct Counters {
   std::uint64_t tensor_multiply_adds = 0;
 };
 
+inline constexpr std::size_t kMaxPrinted = std::size_t{1} << 20;
+
 struct LaunchReport {
   std::optional<Error>
       error;  // it could not run at all: unknown entry, unsupported instruction, bad geometry
   std::vector<Finding> findings;
   Counters counters;
   bool completed = false;  // every thread ran to its exit
+  std::string printed;     // by vprintf, block after block; at most kMaxPrinted bytes
   // Of the branches taken and the addresses used, with Options::checks: equal for two runs that did the same.
   std::uint64_t path_hash = 0;
 };

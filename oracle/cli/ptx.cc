@@ -19,6 +19,7 @@ void print_entry(const ptx::EntryInfo& entry) {
              entry.static_shared_bytes);
   if (entry.required_block) fmt::print("  block exactly {}\n", dim(*entry.required_block));
   if (entry.max_block) fmt::print("  block at most {}\n", dim(*entry.max_block));
+  if (entry.required_cluster) fmt::print("  cluster exactly {}\n", dim(*entry.required_cluster));
   for (const ptx::Parameter& p : entry.parameters) {
     fmt::print("  parameter {}: offset {}, {} bytes, align {}\n", p.name, p.offset, p.size, p.align);
   }
@@ -83,7 +84,10 @@ void add_ptx(CLI::App& app, ExitCode& code) {
       "  moe4 ptx run kernel.ptx --declare kernel.json 'op=expert_linear weights=mxfp4 tokens=3 experts=4 "
       "top_k=2 in=96\n"
       "       out=8 dtype=bf16 fill=exact8'");
-  run_command->callback([lines, subject, &code] { code = run_cases(*lines, *subject); });
+  run_command->callback([lines, subject, &code] {
+    subject->printed = [](std::string_view text) { fmt::print("printed by the kernel:\n{}", text); };
+    code = run_cases(*lines, *subject);
+  });
 }
 
 }  // namespace moe4::oracle::cli

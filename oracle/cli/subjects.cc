@@ -56,7 +56,9 @@ Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const SubjectOptions
   }
   Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(options.names);
   if (!subjects.ok() || options.ptx.empty()) return subjects;
-  Result<std::unique_ptr<Subject>> subject = open_ptx_subject(options.ptx, options.declare);
+  ExecutorSettings settings;
+  settings.printed = options.printed;
+  Result<std::unique_ptr<Subject>> subject = open_ptx_subject(options.ptx, options.declare, settings);
   if (!subject.ok()) return subject.error();
   subjects->push_back(std::move(*subject));
   return subjects;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "oracle/subject/subject.h"
@@ -19,6 +21,7 @@ std::vector<std::string> kernel_names();
 struct SubjectOptions {
   std::vector<std::string> names;
   std::string ptx, declare;
+  std::function<void(std::string_view)> printed = {};  // gets what the kernel of `ptx` prints
 
   bool empty() const { return names.empty() && ptx.empty() && declare.empty(); }
 };

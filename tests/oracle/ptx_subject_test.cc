@@ -163,10 +163,74 @@ TEST(PtxSubject, WrongLaunchesAreRed) {
             std::string::npos);
 }
 
-TEST(PtxSubject, UnsupportedIsNoFailure) {
+TEST(PtxSubject, ClustersAsDeclared) {
   Json cluster = copy_declaration();
   cluster["launch"]["cluster"] = 2;
-  EXPECT_EQ(judged(copy_kernel(), cluster).verdict.status, VerdictStatus::kUnsupported);
+  // 51 elements are two blocks, 65 are three.
+  EXPECT_EQ(judged(copy_kernel(), cluster).verdict.status, VerdictStatus::kPassed);
+  EXPECT_NE(judged(copy_kernel(), cluster, "tokens=5 out=13").failure.find("no multiple of the cluster"),
+            std::string::npos);
+  // Without a cluster there is no block 1.
+  const std::string peer =
+      copy_kernel("mov.u32 %r1, 1024; mapa.shared::cluster.u32 %r1, %r1, 1;\nst.global.u16 [%rd5], %h1;");
+  EXPECT_EQ(judged(peer, cluster).verdict.status, VerdictStatus::kPassed);
+  EXPECT_EQ(judged(peer, copy_declaration()).verdict.status, VerdictStatus::kFailed);
+  cluster["launch"]["cluster"] = 17;
+  EXPECT_NE(judged(copy_kernel(), cluster).failure.find("1 to 16"), std::string::npos);
+}
+
+// Each block adds 32 elements of shared_output to a cleared output, through a declared map.
+TEST(PtxSubject, ReducesThroughADeclaredMap) {
+  const std::string ptx = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry copy(.param .u64 from, .param .align 64 .b8 to[128], .param .u32 n)
+{
+.reg .pred %p<3>;
+.reg .b16 %h<2>;
+.reg .b32 %r<8>;
+.reg .b64 %rd<6>;
+.shared .align 128 .b8 tile[64];
+ld.param.u64 %rd1, [from];
+ld.param.u32 %r1, [n];
+mov.b64 %rd2, to;
+cvta.param.u64 %rd2, %rd2;
+mov.u32 %r2, %ctaid.x;
+mov.u32 %r3, %tid.x;
+mov.u32 %r4, tile;
+shl.b32 %r5, %r2, 5;
+add.u32 %r6, %r5, %r3;
+setp.ge.u32 %p1, %r6, %r1;
+@%p1 bra READY;
+mul.wide.u32 %rd3, %r6, 2;
+add.s64 %rd4, %rd1, %rd3;
+ld.global.u16 %h1, [%rd4];
+shl.b32 %r7, %r3, 1;
+add.u32 %r7, %r7, %r4;
+st.shared.u16 [%r7], %h1;
+READY:
+fence.proxy.async.shared::cta;
+bar.sync 0;
+setp.ne.u32 %p2, %r3, 0;
+@%p2 ret;
+cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%rd2, {%r5}], [%r4];
+cp.async.bulk.commit_group;
+cp.async.bulk.wait_group 0;
+ret;
+}
+)";
+  Json json = copy_declaration();
+  json["launch"]["output_fill"] = "zero";
+  json["launch"]["arguments"][1] = Json::parse(R"({"tensor_map": {"tensor": "output", "element_bytes": 2,
+      "dims": ["T*O"], "strides": [], "box": [32]}})");
+  const CaseResult result = judged(ptx, json);
+  EXPECT_EQ(result.verdict.status, VerdictStatus::kPassed) << result.failure << result.verdict.reason;
+  // Words of four bytes are no elements of the output.
+  json["launch"]["arguments"][1]["tensor_map"]["element_bytes"] = 4;
+  EXPECT_NE(judged(ptx, json).failure.find("does not say a type"), std::string::npos);
+}
+
+TEST(PtxSubject, UnsupportedIsNoFailure) {
   const CaseResult texture =
       judged(copy_kernel("tex.1d.v4.f32.f32 {%r1,%r2,%r3,%r4}, [%rd1, {%r1}];"), copy_declaration());
   EXPECT_EQ(texture.verdict.status, VerdictStatus::kUnsupported);

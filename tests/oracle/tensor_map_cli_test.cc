@@ -83,5 +83,21 @@ TEST_F(TensorMapCommand, TheTensorIsAsLargeAsDeclared) {
   EXPECT_EQ(run(stride, kLine).code, 1);
 }
 
+// A kernel that writes nothing, and says so for each row that is padding.
+TEST_F(TensorMapCommand, WhatAKernelPrintsIsShown) {
+  const Json talks =
+      Json::parse(R"({"schema": 1, "name": "talks", "op": "grouped_contiguous", "weights": "mxfp4",
+      "dtypes": ["bf16"], "profile": "once", "order": "seq", "launch": {"entry": "talks", "grid": 1, "block": "M",
+      "arguments": [{"tensor": "m_indices"}, {"tensor": "output"}]}})");
+  ASSERT_FALSE(write_file(path("talks.json"), talks.dump()));
+  const Outcome outcome =
+      moe4({"ptx", "run", MOE4_SOURCE_DIR "/tests/gpu/ptx/compiled/cooperative_sm_90a.ptx", "--declare",
+            path("talks.json"), kLine});
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_HAS(outcome.out, "printed by the kernel:\nthread ");
+  EXPECT_HAS(outcome.out, "   -1|minus |0000beef|-0.500|z|1099511627776|%\n");
+  EXPECT_HAS(outcome.out, "were not written");
+}
+
 }  // namespace
 }  // namespace moe4::oracle

@@ -12,6 +12,7 @@ void Async::start() {
   sequences_.assign(block_.run().warps / 4 + 1, {});
   bulk_.clear();
   mbarriers_.clear();
+  map_fences_.start();
 }
 
 std::optional<Async::Pending> Async::find(std::uint32_t address, bool writes_only) const {
@@ -22,7 +23,7 @@ std::optional<Async::Pending> Async::find(std::uint32_t address, bool writes_onl
     for (const CopyOp& op : warps_[w].copies) {
       for (unsigned lane = 0; lane < kLanes && !op.arrives; ++lane) {
         if (((op.lanes >> lane) & 1) && holds(op.to[lane], op.bytes)) {
-          return Pending{op.instr, w, lane, "copy (cp.async)"};
+          return Pending{op.instr, w, lane, "copy (cp.async)", block_.rank()};
         }
       }
     }
@@ -38,17 +39,28 @@ std::optional<Async::Pending> Async::find(std::uint32_t address, bool writes_onl
       if (!form.a_in_registers) {
         for_chunks(decode_descriptor(op.a), form.a_mn_major, kWarpRows * (w % 4), kWarpRows, look);
       }
-      if (found) return Pending{op.instr, w, 0, "read (wgmma)"};
+      if (found) return Pending{op.instr, w, 0, "read (wgmma)", block_.rank()};
     }
   }
   for (const BulkCopy& copy : bulk_) {
     if (copy.read || (writes_only && !copy.load) || !holds(copy.shared, copy.bytes)) continue;
-    return Pending{copy.instr, copy.warp, copy.lane, copy.load ? "copy (bulk load)" : "read (bulk store)"};
+    const char* what = !copy.load                                ? "read (bulk store)"
+                       : copy.from == BulkCopy::From::kRegisters ? "store (st.async)"
+                                                                 : "copy (bulk load)";
+    return Pending{copy.instr, copy.warp, copy.lane, what, copy.issuer};
+  }
+  // Copies that other blocks of the cluster keep read this block's memory.
+  for (unsigned rank = 0; rank < block_.run().cluster_blocks && !writes_only; ++rank) {
+    for (const BulkCopy& copy : block_.peer(rank).async().bulk_) {
+      if (copy.from != BulkCopy::From::kShared || copy.issuer != block_.rank()) continue;
+      if (!holds(copy.from_shared, copy.bytes)) continue;
+      return Pending{copy.instr, copy.warp, copy.lane, "read (bulk copy to another block)", copy.issuer};
+    }
   }
   return std::nullopt;
 }
 
-bool Async::land_one() {
+bool Async::land_one(bool only_awaited) {
   // First what somebody waits for, then the oldest.
   struct Choice {
     bool bulk = false;
@@ -79,7 +91,7 @@ bool Async::land_one() {
       (wanted ? awaited : others).push_back({false, w, i});
     }
   }
-  const std::vector<Choice>& from = awaited.empty() ? others : awaited;
+  const std::vector<Choice>& from = awaited.empty() && !only_awaited ? others : awaited;
   if (from.empty()) return false;
   const Choice chosen = from[block_.seeded() ? block_.next_random() % from.size() : 0];
   block_.made_progress();
@@ -146,8 +158,9 @@ void Async::finish() {
   }
   for (BulkCopy& copy : bulk_) {
     // A store that has read its source ends with the kernel, and needs no more of the block.
+    Block& issuer = block_.peer(copy.issuer);
     if (block_.checks() && !copy.read) {
-      block_.report(Check::kAsyncPending, block_.warps()[copy.warp], copy.instr, copy.lane,
+      issuer.report(Check::kAsyncPending, issuer.warps()[copy.warp], copy.instr, copy.lane,
                     copy.load
                         ? "the block ends while a bulk load into its shared memory is pending that no "
                           "thread has waited for"
@@ -155,9 +168,12 @@ void Async::finish() {
                           "waited for it");
     }
     if (!copy.landed) land(copy);
+    if (copy.from == BulkCopy::From::kShared && block_.checks()) {
+      issuer.shared_races().end_read(copy.from_shared, copy.bytes);
+    }
     if (!copy.load && block_.checks()) {
       const std::uint32_t epoch = block_.shared_races().clocks().epoch(copy.warp);
-      complete_global(copy, Who::make(epoch, false, copy.warp, copy.lane));
+      complete_global(copy, Who::make(epoch, copy.reduces, copy.warp, copy.lane));
     }
   }
   bulk_.clear();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "gpu/ptx/async/bulk_copy.h"
+#include "gpu/ptx/async/map_fences.h"
 #include "gpu/ptx/async/mbarrier.h"
 #include "gpu/ptx/run/races.h"
 #include "gpu/ptx/tensor/wgmma.h"
@@ -66,13 +67,14 @@ class Async {
 
   // ---- mbarrier_ops.cc
   Mbarriers& mbarriers() { return mbarriers_; }
+  MapFences& map_fences() { return map_fences_; }  // tensor_map_ops.cc
   std::string describe_wait(std::uint32_t barrier, std::uint64_t phase) const;
   // Called when a phase may have ended: the lanes that wait for it go on.
   void phase_ended(std::uint32_t barrier);
 
   // ---- progress
   // One operation that others may wait for takes effect; false: there is none.
-  bool land_one();
+  bool land_one(bool only_awaited = false);
   void land_any();  // under a seed: perhaps one, whether somebody waits for it or not
   void finish();    // the block has ended: what is pending is reported, and takes effect
 
@@ -80,7 +82,8 @@ class Async {
   struct Pending {
     std::uint32_t instr = 0;
     unsigned warp = 0, lane = 0;
-    std::string what;  // "copy (cp.async)"
+    std::string what;    // "copy (cp.async)"
+    unsigned block = 0;  // rank in the cluster of who issued it
   };
   std::optional<Pending> find(std::uint32_t address, bool writes_only) const;
 
@@ -108,6 +111,7 @@ class Async {
   std::vector<WarpState> warps_;
   std::deque<BulkCopy> bulk_;  // in the order of issue
   Mbarriers mbarriers_;
+  MapFences map_fences_;
   std::vector<std::vector<MatrixOp>> sequences_;  // what each warpgroup has issued
 };
 

@@ -1,4 +1,6 @@
-// One bulk copy between global and shared memory: a run of bytes, or a box of a tensor.
+// One bulk copy: a run of bytes, or a box of a tensor, between global and shared memory, or from one block's
+// shared memory or registers to another's. The block whose shared memory it writes keeps it, else the one
+// that issued it.
 #pragma once
 
 #include <array>
@@ -6,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gpu/ptx/program/program.h"
 #include "gpu/ptx/tensor_map.h"
 
 namespace moe4::ptx {
@@ -14,7 +17,14 @@ struct Buffer;
 
 struct BulkCopy {
   std::uint32_t instr = 0, warp = 0, lane = 0;
-  bool load = true;  // global → shared
+  std::uint32_t issuer = 0;  // rank in the cluster of the block of `warp`
+  bool load = true;          // it writes shared memory, and an mbarrier there completes it
+  enum class From : std::uint8_t { kGlobal, kShared, kRegisters } from = From::kGlobal;  // of a load
+  std::uint32_t from_shared = 0;          // kShared: where in the issuer's
+  std::array<std::byte, 32> registers{};  // kRegisters: the bytes themselves
+  bool reduces = false;                   // a store that combines with what is there
+  AtomicOp op = AtomicOp::kAdd;
+  Type type = Type::kNone;
   bool landed = false;
   bool read = false;              // store: its source is free again (wait_group.read) …
   std::vector<std::byte> source;  // … and was this

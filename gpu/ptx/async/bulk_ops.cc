@@ -1,40 +1,100 @@
-// cp.async.bulk and cp.async.bulk.tensor between global and shared memory.
+// cp.async.bulk, cp.async.bulk.tensor and cp.reduce.async.bulk; st.async.
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "gpu/ptx/async/async_ops.h"
+#include "gpu/ptx/program/types.h"
 #include "gpu/ptx/run/access.h"
 #include "gpu/ptx/run/findings.h"
 #include "gpu/ptx/run/global_races.h"
+#include "gpu/ptx/run/handlers.h"
 #include "gpu/ptx/run/memory_checks.h"
 
 namespace moe4::ptx {
 namespace {
 
+// The elements of a reduction, each combined with what is there.
+void reduce(const BulkCopy& copy, const std::byte* from, std::byte* to, std::uint32_t bytes) {
+  const unsigned size = bytes_of(copy.type);
+  for (std::uint32_t at = 0; at + size <= bytes; at += size) {
+    std::uint64_t old = 0, value = 0;
+    std::memcpy(&old, to + at, size);
+    std::memcpy(&value, from + at, size);
+    const std::uint64_t result = combine_atomic(copy.op, copy.type, Space::kGlobal, old, value, 0);
+    std::memcpy(to + at, &result, size);
+  }
+}
+
+Type type_of(MapElement element) {
+  switch (element) {
+    case MapElement::kU32:
+      return Type::kU32;
+    case MapElement::kS32:
+      return Type::kS32;
+    case MapElement::kU64:
+      return Type::kU64;
+    case MapElement::kS64:
+      return Type::kS64;
+    case MapElement::kF16:
+      return Type::kF16;
+    case MapElement::kBF16:
+      return Type::kBF16;
+    case MapElement::kF32:
+      return Type::kF32;
+    case MapElement::kF64:
+      return Type::kF64;
+    default:
+      return Type::kNone;
+  }
+}
+
 // One lane's copy.
 class Issue {
  public:
   Issue(Warp& warp, const Instr& instr, unsigned lane)
-      : warp_(warp), instr_(instr), block_(*warp.block), lane_(lane), at_(instr_index(warp, instr)) {}
+      : warp_(warp), instr_(instr), block_(*warp.block), lane_(lane), at_(instr_index(warp, instr)) {
+    copy_.instr = at_;
+    copy_.warp = warp.index;
+    copy_.lane = lane;
+    copy_.issuer = block_.rank();
+  }
 
   bool run() {
-    const auto form = static_cast<BulkForm>(instr_.imm & 0xff);
-    copy_.instr = at_;
-    copy_.warp = warp_.index;
-    copy_.lane = lane_;
-    copy_.load = form == BulkForm::kLoad || form == BulkForm::kTensorLoad;
-    copy_.tensor = form == BulkForm::kTensorLoad || form == BulkForm::kTensorStore;
+    const BulkInstr form = decode_bulk(instr_.imm);
+    copy_.load = form.form != BulkForm::kStore && form.form != BulkForm::kTensorStore;
+    copy_.tensor = form.form == BulkForm::kTensorLoad || form.form == BulkForm::kTensorStore;
+    copy_.from = form.form == BulkForm::kSharedCopy ? BulkCopy::From::kShared : BulkCopy::From::kGlobal;
+    copy_.reduces = form.reduces;
+    copy_.op = form.op;
+    copy_.type = form.type;
     const MemoryOp* ops = warp_.function->memory_ops.data() + instr_.aux;
     const std::uint32_t* list = warp_.function->lists.data() + ops[0].list;
     next_ = list + (copy_.load ? 3 : 2);
-    if (!(copy_.tensor ? read_box(ops[1], list[1]) : read_run(ops[1], list[1]))) return false;
+    if (!(copy_.tensor ? read_box(ops[1], list[1], form.rank) : read_run(ops[1], list[1]))) return false;
     if (!place_in_shared(ops[0], list[0])) return false;
-    if (copy_.load && !find_barrier(ops[2], list[2])) return false;
-    if (!check_global()) return false;
-    note_issue();
-    block_.async().issue(warp_, std::move(copy_));
-    return true;
+    if (copy_.load && !place_barrier(ops[2], list[2])) return false;
+    if (copy_.from == BulkCopy::From::kGlobal && !check_global()) return false;
+    if (!form.multicast) return deliver(*home_);
+    return multicast(lanes<std::uint32_t>(warp_, next_[copy_.tensor ? form.rank : 1])[lane_] & 0xffff);
+  }
+
+  // st.async: `bytes` of registers.
+  bool run(const MemoryOp& to, std::uint64_t address, std::uint64_t barrier, const MemoryOp& barrier_op) {
+    copy_.from = BulkCopy::From::kRegisters;
+    copy_.bytes = std::uint32_t{to.element_bytes} * to.count;
+    for (unsigned i = 0; i < to.count; ++i) {
+      std::memcpy(copy_.registers.data() + std::size_t{i} * to.element_bytes,
+                  lanes<std::byte>(warp_, warp_.function->lists[to.list + i]) +
+                      std::size_t{lane_} * to.register_bytes,
+                  to.element_bytes);
+    }
+    Target at;
+    if (!target(to, address, true, &at)) return false;
+    if (at.space != Space::kShared) return fault(Check::kInvalidOperand, "st.async outside shared memory");
+    home_ = at.owner;
+    copy_.shared = static_cast<std::uint32_t>(address_);
+    return place_barrier(barrier_op, barrier) && deliver(*home_);
   }
 
  private:
@@ -60,6 +120,26 @@ class Issue {
     return true;
   }
 
+  // The blocks whose bits are set get the bytes, and the signal, at one place of their shared memories.
+  bool multicast(std::uint32_t blocks) {
+    if (blocks == 0 || (blocks >> block_.run().cluster_blocks) != 0) {
+      return fault(Check::kInvalidOperand, "a multicast to the blocks " + hex(blocks) + " of a cluster of " +
+                                               std::to_string(block_.run().cluster_blocks));
+    }
+    for (; blocks != 0; blocks &= blocks - 1) {
+      if (!deliver(block_.peer(first_lane(blocks)))) return false;
+    }
+    return true;
+  }
+
+  bool deliver(Block& home) {
+    if (&home != &block_ && !block_.reaches(warp_, at_, LaneMask{1} << lane_, home, false)) return false;
+    if (copy_.load && !check_barrier(home)) return false;
+    note_issue(home);
+    home.async().issue(warp_, copy_);
+    return true;
+  }
+
   bool read_run(MemoryOp op, std::uint32_t operand) {
     copy_.bytes = lanes<std::uint32_t>(warp_, *next_)[lane_];
     if (copy_.bytes == 0 || copy_.bytes % 16 != 0) {
@@ -73,6 +153,10 @@ class Issue {
         !target(op, address, !copy_.load, &first)) {
       return false;
     }
+    if (copy_.from == BulkCopy::From::kShared) {
+      copy_.from_shared = static_cast<std::uint32_t>(address_);
+      return true;
+    }
     if (first.buffer == nullptr || first.buffer != last.buffer) {
       return fault(Check::kOutOfBounds, "a bulk copy from " + hex(address) + " leaves global memory");
     }
@@ -81,7 +165,7 @@ class Issue {
     return true;
   }
 
-  bool read_box(MemoryOp op, std::uint32_t operand) {
+  bool read_box(MemoryOp op, std::uint32_t operand, std::uint32_t rank) {
     const std::uint64_t address = value(op, operand);
     op.element_bytes = 16;
     Target first, last;
@@ -94,19 +178,36 @@ class Issue {
     if (end - address_ != kTensorMapBytes - 16)
       return fault(Check::kOutOfBounds, "a tensor map outside its space");
     TensorMapBytes bytes;
+    if (first.space == Space::kShared || first.space == Space::kLocal) {
+      return fault(Check::kInvalidOperand,
+                   "a tensor map in " + std::string(name_of(first.space)) + " memory");
+    }
     if (first.buffer != nullptr) {
-      read_global(block_, *first.buffer, address_ - first.origin, bytes);
+      const std::uint64_t offset = address_ - first.origin;
+      read_global(block_, *first.buffer, offset, bytes);
+      if (first.buffer->writable()) {
+        note_map_use(warp_, instr_, *first.buffer, lane_, offset, kTensorMapBytes);
+        if (block_.checks())
+          block_.async().map_fences().check_use(block_, warp_, at_, lane_, *first.buffer, offset);
+      }
     } else {
       std::memcpy(bytes.data(), first.at(address_, lane_), bytes.size());
     }
     const auto map = decode_tensor_map(bytes);
-    const auto rank = static_cast<std::uint32_t>(instr_.imm >> 8);
     if (!map || map->rank != rank) {
       return fault(Check::kInvalidOperand, "at " + hex(address) + " lies no tensor map of rank " +
                                                std::to_string(rank) +
                                                (map ? ", but one of " + std::to_string(map->rank) : ""));
     }
     copy_.map = *map;
+    if (copy_.reduces) {
+      copy_.type = type_of(map->element);
+      if (!atomic_type_fits(copy_.op, copy_.type)) {
+        return fault(Check::kInvalidOperand,
+                     "a reduction of elements for which the tensor map does not say a type that "
+                     "it can have");
+      }
+    }
     copy_.bytes = map->element_bytes;
     for (unsigned d = 0; d < rank; ++d) {
       copy_.bytes *= map->box[d];
@@ -126,6 +227,7 @@ class Issue {
     if (first.space != Space::kShared || last.space != Space::kShared) {
       return fault(Check::kInvalidOperand, "the shared side of a bulk copy is not in shared memory");
     }
+    home_ = first.owner;
     copy_.shared = static_cast<std::uint32_t>(address_);
     const std::uint32_t least = copy_.tensor ? 128 : 16;
     if (copy_.shared % least != 0) {
@@ -135,22 +237,38 @@ class Issue {
     return true;
   }
 
-  bool find_barrier(MemoryOp op, std::uint32_t operand) {
+  bool place_barrier(const MemoryOp& op, std::uint32_t operand) {
+    return place_barrier(op, value(op, operand));
+  }
+  bool place_barrier(MemoryOp op, std::uint64_t address) {
     Target at;
     op.element_bytes = 8;
-    if (!target(op, value(op, operand), true, &at)) return false;
+    op.count = 1;
+    if (!target(op, address, true, &at)) return false;
+    if (at.space != Space::kShared) return fault(Check::kMbarrier, "an mbarrier must lie in shared memory");
+    if (at.owner != home_) {
+      return fault(Check::kMbarrier, "a copy to block " + to_string(home_->id()) +
+                                         " of the cluster is to complete on an mbarrier of block " +
+                                         to_string(at.owner->id()));
+    }
     copy_.barrier = static_cast<std::uint32_t>(address_);
-    Mbarrier* barrier = at.space == Space::kShared ? block_.async().mbarriers().find(copy_.barrier) : nullptr;
+    return true;
+  }
+
+  bool check_barrier(Block& home) {
+    const std::string where = &home == &block_ ? std::string() : " of block " + to_string(home.id());
+    const Mbarrier* barrier = home.async().mbarriers().find(copy_.barrier);
     if (barrier == nullptr) {
-      return fault(Check::kMbarrier, "no mbarrier is initialised at " + hex(address_));
+      return fault(Check::kMbarrier, "no mbarrier is initialised at " + hex(copy_.barrier) + where);
     }
     if (!block_.checks()) return true;
     const auto finding = [&](Check check, const char* what) {
-      return block_.report(check, warp_, at_, lane_,
-                           "mbarrier " + hex(copy_.barrier) + block_.shared_name(copy_.barrier) + what);
+      return block_.report(
+          check, warp_, at_, lane_,
+          "mbarrier " + hex(copy_.barrier) + block_.shared_name(copy_.barrier) + where + what);
     };
     Finding* found = nullptr;
-    if (!block_.shared_races().clocks().ordered(barrier->init, warp_.index, lane_)) {
+    if (!init_ordered(block_, *barrier, home, warp_.index, lane_)) {
       found = finding(Check::kSharedRace,
                       " completes a copy, and its initialisation is not ordered before (no barrier between)");
     } else if (!barrier->init_fenced) {
@@ -160,7 +278,7 @@ class Issue {
       if (found != nullptr) found->formal = true;
     }
     if (found != nullptr) {
-      found->other = block_.place(barrier->init_instr, barrier->init.warp(), barrier->init.lane());
+      found->other = home.place(barrier->init_instr, barrier->init.warp(), barrier->init.lane());
     }
     return true;
   }
@@ -207,23 +325,30 @@ class Issue {
           "bulk store to the read-only buffer '" + buffer->name + "' at offset " + std::to_string(offset));
       return true;
     }
-    note_global_pending(warp_, instr_, lane_, {*buffer, offset, bytes, !copy_.load, true});
+    note_global_pending(warp_, instr_, lane_, {*buffer, offset, bytes, !copy_.load, true, copy_.reduces});
     return true;
   }
 
-  void note_issue() {
+  void note_issue(Block& home) {
     (copy_.load ? block_.counters().shared_store_bytes : block_.counters().shared_load_bytes) += copy_.bytes;
     if (!block_.checks()) return;
     std::uint64_t words[4] = {copy_.shared, copy_.bytes, copy_.barrier, copy_.offset};
     for (const std::uint64_t word : words) hash_path(warp_, word);
     for (const std::int32_t at : copy_.at) hash_path(warp_, static_cast<std::uint32_t>(at));
-    if (copy_.load) note_mbarrier_overwritten(warp_, at_, lane_, copy_.shared, copy_.bytes);
+    if (copy_.load) note_mbarrier_overwritten(warp_, at_, lane_, home, copy_.shared, copy_.bytes);
     SharedRaces::Conflict conflict;
-    if (block_.shared_races().issue(copy_.load, warp_.index, lane_, copy_.shared, copy_.bytes, true,
-                                    &conflict)) {
+    const WarpClocks* me = &block_.shared_races().clocks();
+    const bool proxy = copy_.from != BulkCopy::From::kRegisters;
+    if (home.shared_races().issue(copy_.load, warp_.index, lane_, copy_.shared, copy_.bytes, proxy, &conflict,
+                                  me)) {
       // A load over an ordinary store without a fence between is undefined, and shipped kernels do it.
       const bool formal = copy_.load && conflict.why == SharedRaces::Conflict::Why::kNoFence;
-      report_shared(warp_, at_, copy_.shared, copy_.load, conflict, formal);
+      report_shared(warp_, at_, copy_.shared, copy_.load, conflict, formal, &home);
+    }
+    if (copy_.from != BulkCopy::From::kShared) return;
+    if (block_.shared_races().issue(false, warp_.index, lane_, copy_.from_shared, copy_.bytes, true,
+                                    &conflict)) {
+      report_shared(warp_, at_, copy_.from_shared, false, conflict);
     }
   }
 
@@ -234,6 +359,7 @@ class Issue {
   std::uint32_t at_;
   std::uint64_t address_ = 0;  // relative to its space, of the last target()
   const std::uint32_t* next_ = nullptr;
+  Block* home_ = nullptr;  // whose shared memory it is
   BulkCopy copy_;
 };
 
@@ -242,6 +368,19 @@ class Issue {
 void run_bulk_copy(Warp& warp, const Instr& instr, LaneMask mask) {
   for (LaneMask left = mask; left != 0; left &= left - 1) {
     if (!Issue(warp, instr, first_lane(left)).run()) return;
+  }
+}
+
+void run_store_async(Warp& warp, const Instr& instr, LaneMask mask) {
+  const MemoryOp* ops = warp.function->memory_ops.data() + instr.aux;
+  std::uint64_t addresses[kLanes], barriers[kLanes];
+  read_addresses(warp, instr, ops[0], addresses);
+  Instr second = instr;
+  second.a = instr.b;
+  read_addresses(warp, second, ops[1], barriers);
+  for (LaneMask left = mask; left != 0; left &= left - 1) {
+    const unsigned lane = first_lane(left);
+    if (!Issue(warp, instr, lane).run(ops[0], addresses[lane], barriers[lane], ops[1])) return;
   }
 }
 
@@ -331,11 +470,22 @@ void Async::land(BulkCopy& copy) {
     } else if (buffer != nullptr && buffer->writable()) {
       memory.touch(*buffer, offset, bytes);
       std::memset(buffer->written.data() + offset, 1, bytes);
-      std::memcpy(buffer->host + offset,
-                  copy.source.empty() ? at : copy.source.data() + (shared - copy.shared), bytes);
+      const std::byte* from = copy.source.empty() ? at : copy.source.data() + (shared - copy.shared);
+      if (copy.reduces) {
+        reduce(copy, from, buffer->host + offset, bytes);
+      } else {
+        std::memcpy(buffer->host + offset, from, bytes);
+      }
       if (block_.run().taint != nullptr) note_stored(block_, shared, *buffer, offset, bytes, copy);
     }
   };
+  if (copy.from != BulkCopy::From::kGlobal) {
+    Block* source = copy.from == BulkCopy::From::kShared ? &block_.peer(copy.issuer) : nullptr;
+    const std::byte* from = source != nullptr ? source->shared() + copy.from_shared : copy.registers.data();
+    std::memcpy(block_.shared() + copy.shared, from, copy.bytes);
+    if (block_.run().taint != nullptr) note_moved(block_, copy.shared, source, copy.from_shared, copy.bytes);
+    return;
+  }
   for_pieces(copy, move);
 }
 
@@ -345,22 +495,28 @@ void Async::complete(BulkCopy& copy) {
     if (!block_.checks()) return;
     release_source(copy);
     const std::uint32_t epoch = block_.shared_races().clocks().epoch(copy.warp);
-    complete_global(copy, Who::make(epoch, false, copy.warp, copy.lane));
+    complete_global(copy, Who::make(epoch, copy.reduces, copy.warp, copy.lane));
     return;
   }
   Mbarrier* barrier = mbarriers_.find(copy.barrier);
-  Warp& warp = block_.warps()[copy.warp];
+  Block& issuer = block_.peer(copy.issuer);
   if (barrier == nullptr) {
-    block_.report(
-        Check::kMbarrier, warp, copy.instr, copy.lane,
+    issuer.report(
+        Check::kMbarrier, issuer.warps()[copy.warp], copy.instr, copy.lane,
         "mbarrier " + hex(copy.barrier) + " was invalidated while a copy that completes on it is pending");
     return;
   }
   if (block_.checks()) {
     const std::uint32_t epoch = block_.shared_races().clocks().advance_agent(barrier->agent);
-    block_.shared_races().complete(true, Who::make_async(epoch, barrier->agent), copy.warp, copy.shared,
-                                   copy.bytes, copy.instr);
-    complete_global(copy, Who::make_async(epoch, barrier->agent));
+    const Who who = Who::make_async(epoch, barrier->agent);
+    block_.shared_races().complete(true, who, copy.warp, copy.shared, copy.bytes, copy.instr, copy.issuer);
+    if (copy.from == BulkCopy::From::kShared) issuer.shared_races().end_read(copy.from_shared, copy.bytes);
+    // Beyond its block an agent is not followed: a copy that another block has issued reads as that block's.
+    if (copy.from == BulkCopy::From::kGlobal) {
+      const std::uint32_t now = issuer.shared_races().clocks().epoch(copy.warp);
+      issuer.async().complete_global(copy,
+                                     &issuer == &block_ ? who : Who::make(now, false, copy.warp, copy.lane));
+    }
     barrier->arriving.agents[barrier->agent] = epoch;
   }
   barrier->transactions -= copy.bytes;

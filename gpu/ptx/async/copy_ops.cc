@@ -100,7 +100,7 @@ void run_copy_async(Warp& warp, const Instr& instr, LaneMask mask) {
     for_lanes(target.lanes, [&](unsigned lane) {
       op.to[lane] = static_cast<std::uint32_t>(destinations[lane]);
       SharedRaces::Conflict conflict;
-      if (block.checks()) note_mbarrier_overwritten(warp, at, lane, op.to[lane], op.bytes);
+      if (block.checks()) note_mbarrier_overwritten(warp, at, lane, block, op.to[lane], op.bytes);
       if (block.checks() &&
           block.shared_races().issue(true, warp.index, lane, op.to[lane], op.bytes, false, &conflict)) {
         report_shared(warp, at, destinations[lane], true, conflict);

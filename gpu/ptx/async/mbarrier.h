@@ -25,8 +25,12 @@ struct Mbarrier {
   bool init_fenced = false;  // a proxy or mbarrier_init fence followed the initialisation
   struct Overwrite {
     std::uint32_t instr = 0, warp = 0, lane = 0;
+    std::uint32_t block = 0;  // rank in the cluster
   };
   std::optional<Overwrite> overwritten;  // something was stored over its bytes
+  // … fence.mbarrier_init: who has waited for this phase of the cluster barrier sees the initialisation. 0:
+  // none.
+  std::uint64_t init_phase = 0;
 
   bool idle() const { return pending == expected && transactions == 0; }
   // True when the phase ended with this.

@@ -1,8 +1,10 @@
 // mbarrier.* and cp.async.mbarrier.arrive.
+#include <algorithm>
 #include <string>
 
 #include "gpu/ptx/async/async_ops.h"
 #include "gpu/ptx/run/access.h"
+#include "gpu/ptx/run/cluster.h"
 #include "gpu/ptx/run/findings.h"
 #include "gpu/ptx/run/memory_checks.h"
 
@@ -19,14 +21,18 @@ struct Action {
   const Instr& instr;
   const MbarrierForm& form;
   unsigned lane;
-  std::uint32_t address;
+  Block& owner;           // whose shared memory holds it
+  std::uint32_t address;  // … there
   std::uint64_t operand;
 
   Block& block() const { return *warp.block; }
   std::uint32_t at() const { return instr_index(warp, instr); }
+  std::string name() const {
+    return name_of_barrier(block(), address) +
+           (&owner == &block() ? std::string() : " of block " + to_string(owner.id()));
+  }
   void broken(std::string what) const {
-    block().report(Check::kMbarrier, warp, at(), lane,
-                   name_of_barrier(block(), address) + ": " + std::move(what));
+    block().report(Check::kMbarrier, warp, at(), lane, name() + ": " + std::move(what));
   }
 };
 
@@ -55,28 +61,24 @@ void initialize(const Action& action) {
 // The mbarrier at the address, its initialisation ordered before; nullptr: reported, and the block is over.
 Mbarrier* find(const Action& action) {
   Block& block = action.block();
-  Mbarrier* barrier = block.async().mbarriers().find(action.address);
+  Mbarrier* barrier = action.owner.async().mbarriers().find(action.address);
   if (barrier == nullptr) {
     block.fault(Check::kMbarrier, action.warp, action.at(), action.lane,
-                "no mbarrier is initialised at shared memory " + hex(action.address) +
-                    block.shared_name(action.address));
+                "no mbarrier is initialised at the shared memory of " + action.name());
     return nullptr;
   }
   if (block.checks() && barrier->overwritten) {
-    Finding* finding = block.report(
-        Check::kMbarrier, action.warp, action.at(), action.lane,
-        name_of_barrier(block, action.address) + " is used after something was stored over its bytes");
+    Finding* finding = block.report(Check::kMbarrier, action.warp, action.at(), action.lane,
+                                    action.name() + " is used after something was stored over its bytes");
     const Mbarrier::Overwrite& by = *barrier->overwritten;
-    if (finding != nullptr) finding->other = block.place(by.instr, by.warp, by.lane);
+    if (finding != nullptr) finding->other = block.peer(by.block).place(by.instr, by.warp, by.lane);
   }
-  if (block.checks() &&
-      !block.shared_races().clocks().ordered(barrier->init, action.warp.index, action.lane)) {
-    Finding* finding =
-        block.report(Check::kSharedRace, action.warp, action.at(), action.lane,
-                     name_of_barrier(block, action.address) +
-                         " is used, and its initialisation is not ordered before (no barrier between)");
+  if (block.checks() && !init_ordered(block, *barrier, action.owner, action.warp.index, action.lane)) {
+    Finding* finding = block.report(
+        Check::kSharedRace, action.warp, action.at(), action.lane,
+        action.name() + " is used, and its initialisation is not ordered before (no barrier between)");
     if (finding != nullptr) {
-      finding->other = block.place(barrier->init_instr, barrier->init.warp(), barrier->init.lane());
+      finding->other = action.owner.place(barrier->init_instr, barrier->init.warp(), barrier->init.lane());
     }
   }
   return barrier;
@@ -93,7 +95,7 @@ bool add_transactions(const Action& action, Mbarrier& barrier, std::int64_t byte
 }
 
 void settle(const Action& action, Mbarrier& barrier) {
-  if (barrier.settle()) action.block().async().phase_ended(action.address);
+  if (barrier.settle()) action.owner.async().phase_ended(action.address);
 }
 
 void arrive(const Action& action, Mbarrier& barrier, std::uint32_t count) {
@@ -105,6 +107,7 @@ void arrive(const Action& action, Mbarrier& barrier, std::uint32_t count) {
     action.broken("arrive.noComplete completes the phase");
   }
   barrier.pending -= count;
+  if (action.form.drops) barrier.expected -= std::min(barrier.expected, count);
   settle(action, barrier);
 }
 
@@ -126,21 +129,33 @@ std::uint64_t state_of(const Mbarrier& barrier) { return (barrier.phase << 32) |
 
 }  // namespace
 
+bool init_ordered(Block& block, const Mbarrier& barrier, const Block& owner, unsigned warp, unsigned lane) {
+  if (block.shared_races().clocks().ordered_in_cluster(owner.rank(), barrier.init, warp, lane)) return true;
+  return barrier.init_phase != 0 && block.cluster() != nullptr &&
+         block.cluster()->waited(block, warp) >= barrier.init_phase;
+}
+
+void run_pending_count(Warp& warp, const Instr& instr, LaneMask mask) {
+  const std::uint64_t* state = lanes<std::uint64_t>(warp, instr.a);
+  std::uint32_t* d = lanes<std::uint32_t>(warp, instr.d);
+  for_lanes(mask, [&](unsigned lane) { d[lane] = static_cast<std::uint32_t>(state[lane]); });
+}
+
 // An mbarrier is opaque: nothing but mbarrier instructions may touch its bytes until mbarrier.inval. A store
 // over one that rests and is never used again does no harm on any hardware.
-void note_mbarrier_overwritten(Warp& warp, std::uint32_t instr, unsigned lane, std::uint32_t begin,
-                               std::uint32_t bytes) {
+void note_mbarrier_overwritten(Warp& warp, std::uint32_t instr, unsigned lane, Block& owner,
+                               std::uint32_t begin, std::uint32_t bytes) {
   Block& block = *warp.block;
-  block.async().mbarriers().for_overlapping(begin, bytes, [&](std::uint32_t address, Mbarrier& barrier) {
+  owner.async().mbarriers().for_overlapping(begin, bytes, [&](std::uint32_t address, Mbarrier& barrier) {
     if (barrier.overwritten) return;
-    barrier.overwritten = Mbarrier::Overwrite{instr, warp.index, lane};
+    barrier.overwritten = Mbarrier::Overwrite{instr, warp.index, lane, block.rank()};
     Finding* finding =
         block.report(Check::kMbarrier, warp, instr, lane,
                      name_of_barrier(block, address) + " is overwritten without mbarrier.inval" +
                          (barrier.idle() ? "" : ", in the middle of a phase"));
     if (finding == nullptr) return;
     finding->formal = barrier.idle();
-    finding->other = block.place(barrier.init_instr, barrier.init.warp(), barrier.init.lane());
+    finding->other = owner.place(barrier.init_instr, barrier.init.warp(), barrier.init.lane());
   });
 }
 
@@ -149,8 +164,12 @@ void run_mbarrier(Warp& warp, const Instr& instr, LaneMask mask) {
   const MbarrierForm form = decode_mbarrier(instr.imm);
   const MemoryOp& op = warp.function->memory_ops[instr.aux];
   std::uint64_t addresses[kLanes];
+  std::uint64_t places[kLanes] = {};  // the owner's rank and the address there
+  Block* owners[kLanes] = {};
   read_addresses(warp, instr, op, addresses);
   if (block.checks()) hash_addresses(warp, addresses, mask);
+  const bool far = form.op == MbarrierOp::kExpect || form.op == MbarrierOp::kComplete ||
+                   (form.op == MbarrierOp::kArrive && !form.state);
   for (LaneMask left = mask; left != 0;) {
     Target target;
     if (!next_target(warp, instr, op, true, addresses, &left, &target)) return;
@@ -158,6 +177,16 @@ void run_mbarrier(Warp& warp, const Instr& instr, LaneMask mask) {
       return block.fault(Check::kMbarrier, warp, instr_index(warp, instr), first_lane(target.lanes),
                          "an mbarrier must lie in shared memory");
     }
+    if (target.owner != &block && !far) {
+      return block.fault(
+          Check::kMbarrier, warp, instr_index(warp, instr), first_lane(target.lanes),
+          "on the mbarrier of another block only expect_tx, complete_tx and arrivals without a "
+          "state are possible");
+    }
+    for_lanes(target.lanes, [&](unsigned lane) {
+      owners[lane] = target.owner;
+      places[lane] = (std::uint64_t{target.owner->rank()} << 32) | addresses[lane];
+    });
   }
   const bool state_operand = (form.op == MbarrierOp::kTest || form.op == MbarrierOp::kTry) && !form.parity;
   const auto operand = [&](unsigned lane) -> std::uint64_t {
@@ -172,7 +201,7 @@ void run_mbarrier(Warp& warp, const Instr& instr, LaneMask mask) {
     copy.arrives = true;
     copy.counts = !form.no_increment;
     for_lanes(mask, [&](unsigned lane) {
-      const Action action{warp, instr, form, lane, static_cast<std::uint32_t>(addresses[lane]), 0};
+      const Action action{warp, instr, form, lane, block, static_cast<std::uint32_t>(addresses[lane]), 0};
       copy.to[lane] = action.address;
       Mbarrier* barrier = warp.stop == WarpStop::kEnd ? nullptr : find(action);
       if (barrier != nullptr && copy.counts) ++barrier->pending;
@@ -184,14 +213,18 @@ void run_mbarrier(Warp& warp, const Instr& instr, LaneMask mask) {
   std::uint64_t waits_for = 0;
   if (form.op == MbarrierOp::kArrive && !form.relaxed && block.checks()) {
     // The lanes that arrive at one mbarrier together release together.
-    for_each_address(addresses, mask, [&](LaneMask together, std::uint64_t address) {
-      Mbarrier* barrier = block.async().mbarriers().find(static_cast<std::uint32_t>(address));
-      if (barrier != nullptr) join(barrier->arriving, block.shared_races().clocks().released(warp, together));
+    for_each_address(places, mask, [&](LaneMask together, std::uint64_t place) {
+      Block& owner = *owners[first_lane(together)];
+      Mbarrier* barrier = owner.async().mbarriers().find(static_cast<std::uint32_t>(place));
+      if (barrier == nullptr) return;
+      join(barrier->arriving,
+           told(block.shared_races().clocks().released(warp, together), block.linear(), owner.linear()));
     });
   }
   for (LaneMask left = mask; left != 0; left &= left - 1) {
     const unsigned lane = first_lane(left);
-    const Action action{warp, instr, form, lane, static_cast<std::uint32_t>(addresses[lane]), operand(lane)};
+    const Action action{
+        warp, instr, form, lane, *owners[lane], static_cast<std::uint32_t>(addresses[lane]), operand(lane)};
     if (form.op == MbarrierOp::kInit) {
       initialize(action);
       continue;
@@ -312,7 +345,7 @@ void Async::fire_arrivals(Warp& warp, std::size_t index) {
   const MbarrierForm form = decode_mbarrier(instr.imm);
   for_lanes(arrival.lanes, [&](unsigned lane) {
     Mbarrier* barrier = mbarriers_.find(arrival.to[lane]);
-    const Action action{warp, instr, form, lane, arrival.to[lane], 0};
+    const Action action{warp, instr, form, lane, block_, arrival.to[lane], 0};
     if (barrier == nullptr) return action.broken("invalidated while an asynchronous arrival is pending");
     barrier->arriving.agents[kCopyAgent + warp.index] = epoch;
     arrive(action, *barrier, 1);
@@ -325,7 +358,11 @@ void run_proxy_fence(Warp& warp, const Instr& instr, LaneMask mask) {
   if (instr.imm & (kFencesShared | kFencesInit)) {
     for (auto& [address, barrier] : block.async().mbarriers()) {
       const bool own = barrier.init.warp() == warp.index && ((mask >> barrier.init.lane()) & 1);
-      if (own) barrier.init_fenced = true;
+      if (!own) continue;
+      barrier.init_fenced = true;
+      if ((instr.imm & kFencesInit) != 0 && block.cluster() != nullptr && barrier.init_phase == 0) {
+        barrier.init_phase = block.cluster()->next_phase(block, warp, barrier.init.lane());
+      }
     }
   }
   if (!block.checks()) return;

@@ -14,8 +14,8 @@ struct Packed {
   std::uint16_t box[5] = {};
   std::uint8_t element_bytes = 0, rank = 0;
   std::uint64_t strides[5] = {};
-  std::uint8_t swizzle = 0;
-  std::uint8_t unused[7] = {};
+  std::uint8_t swizzle = 0, element = 0;
+  std::uint8_t unused[6] = {};
 };
 static_assert(sizeof(Packed) <= kTensorMapBytes);
 
@@ -32,6 +32,28 @@ std::uint32_t line_of(Swizzle swizzle) {
   }
 }
 
+std::uint32_t bytes_of(MapElement element) {
+  switch (element) {
+    case MapElement::kBits:
+      return 0;
+    case MapElement::kU8:
+      return 1;
+    case MapElement::kU16:
+    case MapElement::kF16:
+    case MapElement::kBF16:
+      return 2;
+    case MapElement::kU32:
+    case MapElement::kS32:
+    case MapElement::kF32:
+      return 4;
+    case MapElement::kU64:
+    case MapElement::kS64:
+    case MapElement::kF64:
+      return 8;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::string problem_of(const TensorMap& map) {
@@ -39,6 +61,10 @@ std::string problem_of(const TensorMap& map) {
   if (map.rank < 1 || map.rank > 5) return "rank " + number(map.rank) + " is outside 1 … 5";
   if (map.element_bytes != 1 && map.element_bytes != 2 && map.element_bytes != 4 && map.element_bytes != 8) {
     return "elements of " + number(map.element_bytes) + " bytes";
+  }
+  if (map.element != MapElement::kBits && bytes_of(map.element) != map.element_bytes) {
+    return "an element type of " + number(bytes_of(map.element)) + " bytes for elements of " +
+           number(map.element_bytes);
   }
   if (map.address % 16 != 0) return "the address is no multiple of 16";
   for (unsigned d = 0; d < map.rank; ++d) {
@@ -74,26 +100,38 @@ TensorMapBytes encode(const TensorMap& map) {
   packed.element_bytes = static_cast<std::uint8_t>(map.element_bytes);
   packed.rank = static_cast<std::uint8_t>(map.rank);
   packed.swizzle = static_cast<std::uint8_t>(map.swizzle);
+  packed.element = static_cast<std::uint8_t>(map.element);
   TensorMapBytes bytes{};
   std::memcpy(bytes.data(), &packed, sizeof packed);
   return bytes;
 }
 
-std::optional<TensorMap> decode_tensor_map(std::span<const std::byte, kTensorMapBytes> bytes) {
+std::optional<TensorMap> unpack_tensor_map(std::span<const std::byte, kTensorMapBytes> bytes) {
   Packed packed;
   std::memcpy(&packed, bytes.data(), sizeof packed);
-  if (packed.mark != kMark || packed.rank < 1 || packed.rank > 5 || packed.swizzle > 3) return std::nullopt;
+  if (packed.mark != kMark || packed.rank < 1 || packed.rank > 5 || packed.swizzle > 3 ||
+      packed.element > static_cast<std::uint8_t>(MapElement::kF64)) {
+    return std::nullopt;
+  }
   TensorMap map;
   map.address = packed.address;
   map.element_bytes = packed.element_bytes;
   map.rank = packed.rank;
   map.swizzle = static_cast<Swizzle>(packed.swizzle);
-  for (unsigned d = 0; d < packed.rank; ++d) {
+  map.element = static_cast<MapElement>(packed.element);
+  for (unsigned d = 0; d < 5; ++d) {
+    // Beyond the rank nothing is there, but what an edit may have left for a rank to come.
+    if (d >= packed.rank && packed.box[d] == 0) continue;
     map.dims[d] = std::uint64_t{packed.dims_less_one[d]} + 1;
     map.box[d] = packed.box[d];
     map.strides[d] = packed.strides[d];
   }
-  if (!problem_of(map).empty()) return std::nullopt;
+  return map;
+}
+
+std::optional<TensorMap> decode_tensor_map(std::span<const std::byte, kTensorMapBytes> bytes) {
+  std::optional<TensorMap> map = unpack_tensor_map(bytes);
+  if (!map || !problem_of(*map).empty()) return std::nullopt;
   return map;
 }
 

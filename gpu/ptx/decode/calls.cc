@@ -28,8 +28,18 @@ void Decoder::call(const Statement& statement) {
   }
   if (name == nullptr || name->kind != OperandKind::kName) return unsupported("indirect call");
   if (name->text == "__assertfail") {
-    emit(&run_trap, {});
+    std::uint32_t list = 0;
+    const bool known = frame_offsets(nullptr, arguments, 5, &list);
+    emit(known ? &run_assert : &run_trap, {});
+    function_.code.back().aux = list;
     roles().flow = Roles::Flow::kStop;
+    return;
+  }
+  if (name->text == "vprintf") {
+    std::uint32_t list = 0;
+    if (!frame_offsets(results, arguments, 2, &list)) return unsupported("malformed call of vprintf");
+    emit(&run_print, {}, {}, {}, {}, results != nullptr ? 1 : 0);
+    function_.code.back().aux = list;
     return;
   }
   if (const auto callee = layout_.functions.find(name->text); callee != layout_.functions.end()) {
@@ -37,6 +47,22 @@ void Decoder::call(const Statement& statement) {
     return expand(module_.functions[callee->second], results, arguments);
   }
   unsupported("call of " + std::string(name->text) + ", which this module does not define");
+}
+
+bool Decoder::frame_offsets(const Operand* results, const Operand* arguments, std::size_t count,
+                            std::uint32_t* list) {
+  if (arguments == nullptr || arguments->items.size() != count) return false;
+  *list = static_cast<std::uint32_t>(function_.lists.size());
+  for (const Operand* operands : {arguments, results}) {
+    if (operands == nullptr) continue;
+    for (const Operand& item : operands->items) {
+      Space space = Space::kGlobal;
+      if (item.kind != OperandKind::kVariable) return false;
+      function_.lists.push_back(static_cast<std::uint32_t>(address_of(item, &space)));
+      if (space != Space::kFrame) return false;
+    }
+  }
+  return true;
 }
 
 void Decoder::expand(const FunctionSyntax& callee, const Operand* results, const Operand* arguments) {

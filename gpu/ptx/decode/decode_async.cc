@@ -1,4 +1,6 @@
 // cp.async and cp.async.bulk in all their forms.
+#include <utility>
+
 #include "gpu/ptx/async/async_ops.h"
 #include "gpu/ptx/decode/async_families.h"
 #include "gpu/ptx/decode/memory_operand.h"
@@ -89,15 +91,22 @@ struct BulkOperands {
   const Operand* shared = nullptr;
   const Operand* global = nullptr;
   const Operand* barrier = nullptr;
-  const Operand* bytes = nullptr;  // none: a tensor, whose coordinates follow the map in `global`
+  const Operand* bytes = nullptr;   // none: a tensor, whose coordinates follow the map in `global`
+  const Operand* blocks = nullptr;  // of a multicast
+  bool cluster = false;             // the shared side may be another block's
 };
 
-void emit_bulk(Decoder& decoder, const BulkOperands& operands, BulkForm form, std::uint64_t rank) {
+void emit_bulk(Decoder& decoder, const BulkOperands& operands, BulkInstr form) {
   const bool load = operands.barrier != nullptr;
+  const std::uint32_t rank = form.rank;
+  form.multicast = operands.blocks != nullptr;
   MemoryOp shared, global, barrier;
   shared.space = barrier.space = Space::kShared;
+  shared.cluster = barrier.cluster = operands.cluster;
   // A tensor map is named by its generic address.
-  global.space = rank != 0 ? Space::kGeneric : Space::kGlobal;
+  global.space = rank != 0                            ? Space::kGeneric
+                 : form.form == BulkForm::kSharedCopy ? Space::kShared
+                                                      : Space::kGlobal;
   Ref at_shared, at_global, at_barrier;
   Operand map = *operands.global;
   map.items.resize(1);
@@ -118,68 +127,108 @@ void emit_bulk(Decoder& decoder, const BulkOperands& operands, BulkForm form, st
     if (coordinates.size() != rank) return decoder.unsupported("wrong number of coordinates");
     for (const Operand* coordinate : coordinates) reads.push_back(decoder.source(*coordinate, Type::kB32));
   }
+  if (form.multicast) {
+    const Ref mask = decoder.temporary(4);
+    decoder.emit(decoder.alu().convert(Type::kU32, Type::kU16), mask,
+                 decoder.source(*operands.blocks, Type::kU16));
+    reads.push_back(mask);
+  }
   if (load) {
     MemoryOp line = shared;
     line.element_bytes = 16;
     note_store(decoder, line);
   }
-  decoder.emit(&run_bulk_copy, {}, {}, {}, {}, static_cast<std::uint64_t>(form) | (rank << 8));
+  if (form.reduces) decoder.function().blocks_communicate = true;
+  decoder.emit(&run_bulk_copy, {}, {}, {}, {}, encode(form));
   shared.list = global.list = barrier.list = decoder.set_list({}, reads);
   decoder.function().code.back().aux = add_op(decoder, shared);
   add_op(decoder, global);
   add_op(decoder, barrier);
 }
 
-void decode_bulk(Decoder& decoder, const Statement& s, Modifiers& m) {
-  if (m.take("prefetch")) {  // changes no value
+// .op.type of a reduction; a tensor's map has the type.
+bool take_reduction(Modifiers& m, bool tensor, BulkInstr* form) {
+  constexpr std::pair<std::string_view, AtomicOp> kOps[] = {
+      {"add", AtomicOp::kAdd}, {"min", AtomicOp::kMin}, {"max", AtomicOp::kMax}, {"inc", AtomicOp::kInc},
+      {"dec", AtomicOp::kDec}, {"and", AtomicOp::kAnd}, {"or", AtomicOp::kOr},   {"xor", AtomicOp::kXor}};
+  form->reduces = true;
+  bool known = false;
+  for (const auto& [name, op] : kOps) {
+    if (known || !m.take(name)) continue;
+    form->op = op;
+    known = true;
+  }
+  if (tensor) return known;
+  const bool noftz = m.take("noftz");
+  form->type = m.take_type();
+  const bool half = form->type == Type::kF16 || form->type == Type::kBF16;
+  return known && atomic_type_fits(form->op, form->type) && (form->op != AtomicOp::kAdd || half == noftz);
+}
+
+// cp.async.bulk{.tensor.Nd}, cp.reduce.async.bulk{.tensor.Nd}: the words up to "bulk" are taken.
+void decode_bulk(Decoder& decoder, const Statement& s, Modifiers& m, bool reduces) {
+  if (!reduces && m.take("prefetch")) {  // changes no value
     for (const std::string_view word : m.all()) m.take(word);
     decoder.emit(&run_nothing, {});
     return;
   }
-  std::uint64_t rank = 0;
+  BulkInstr form;
   if (m.take("tensor")) {
     const std::string_view dimensions = m.take_one_of({"1d", "2d", "3d", "4d", "5d"});
     if (dimensions.empty()) return refuse(decoder);
-    rank = static_cast<std::uint64_t>(dimensions[0] - '0');
+    form.rank = static_cast<std::uint32_t>(dimensions[0] - '0');
     m.take("tile");
   }
-  bool global_first = false;
+  const bool tensor = form.rank != 0;
+  // The first space named is the destination.
+  std::string_view to;
   for (const std::string_view word : m.all()) {
-    if (word == "global") {
-      global_first = true;
-      break;
-    }
-    if (word.substr(0, 6) == "shared") break;
+    if (to.empty() && (word == "global" || word.substr(0, 6) == "shared")) to = word;
   }
-  const bool hint = m.take("L2::cache_hint");
-  if (!m.take("global")) {
-    // commit_group, wait_group; a copy between the shared memories of a cluster is refused.
-    return decode_bulk_groups(decoder, s, m);
-  }
-  if (!m.take_any({"shared::cta", "shared::cluster"})) return refuse(decoder);
-  const std::size_t extra = hint ? 1 : 0;
+  const std::size_t hint = m.take("L2::cache_hint") ? 1 : 0;
   BulkOperands operands;
-  if (global_first) {
-    if (!m.take("bulk_group") || !decoder.expect_operands((rank != 0 ? 2 : 3) + extra))
+  const std::size_t least = tensor ? 2 : 3;
+  if (to == "global") {
+    m.take("global");
+    if (!m.take("shared::cta") || !m.take("bulk_group") || (reduces && !take_reduction(m, tensor, &form)) ||
+        !decoder.expect_operands(least + hint)) {
       return refuse(decoder);
+    }
     operands.global = &s.operands[0];
     operands.shared = &s.operands[1];
-    operands.bytes = rank != 0 ? nullptr : &s.operands[2];
-    return emit_bulk(decoder, operands, rank != 0 ? BulkForm::kTensorStore : BulkForm::kStore, rank);
+    operands.bytes = tensor ? nullptr : &s.operands[2];
+    form.form = tensor ? BulkForm::kTensorStore : BulkForm::kStore;
+    return emit_bulk(decoder, operands, form);
   }
-  if (!m.take("mbarrier::complete_tx::bytes") || !decoder.expect_operands((rank != 0 ? 3 : 4) + extra)) {
+  if (to.empty() && !reduces) return decode_bulk_groups(decoder, s, m);
+  if (reduces) return decoder.unsupported("a bulk reduction into shared memory");
+  operands.cluster = to == "shared::cluster";
+  m.take(to);
+  if (!tensor && m.take("shared::cta")) {
+    form.form = BulkForm::kSharedCopy;
+  } else if (m.take("global")) {
+    form.form = tensor ? BulkForm::kTensorLoad : BulkForm::kLoad;
+  } else {
+    return refuse(decoder);
+  }
+  const std::size_t many = m.take("multicast::cluster") ? 1 : 0;
+  if (!m.take("mbarrier::complete_tx::bytes") || (many != 0 && form.form == BulkForm::kSharedCopy) ||
+      !decoder.expect_operands(least + 1 + many + hint)) {
     return refuse(decoder);
   }
   operands.shared = &s.operands[0];
   operands.global = &s.operands[1];
-  operands.bytes = rank != 0 ? nullptr : &s.operands[2];
-  operands.barrier = &s.operands[rank != 0 ? 2 : 3];
-  emit_bulk(decoder, operands, rank != 0 ? BulkForm::kTensorLoad : BulkForm::kLoad, rank);
+  operands.bytes = tensor ? nullptr : &s.operands[2];
+  operands.barrier = &s.operands[least];
+  operands.blocks = many != 0 ? &s.operands[least + 1] : nullptr;
+  emit_bulk(decoder, operands, form);
 }
 
 void decode_cp(Decoder& decoder, const Statement& s, Modifiers& m) {
+  const bool reduces = m.take("reduce");
   if (!m.take("async")) return refuse(decoder);
-  if (m.take("bulk")) return decode_bulk(decoder, s, m);
+  if (m.take("bulk")) return decode_bulk(decoder, s, m, reduces);
+  if (reduces) return refuse(decoder);
   if (m.take("mbarrier")) return decode_copy_arrive(decoder, s, m);
   if (m.take("commit_group")) {
     if (decoder.expect_operands(0)) decoder.emit(&run_copy_commit, {});

@@ -7,32 +7,6 @@
 namespace moe4::ptx {
 namespace {
 
-bool atomic_type_fits(AtomicOp op, Type type) {
-  const bool int32 = type == Type::kU32 || type == Type::kS32,
-             int64 = type == Type::kU64 || type == Type::kS64;
-  const bool half =
-      type == Type::kF16 || type == Type::kBF16 || type == Type::kF16x2 || type == Type::kBF16x2;
-  switch (op) {
-    case AtomicOp::kAdd:
-      return int32 || int64 || half || type == Type::kF32 || type == Type::kF64;
-    case AtomicOp::kMin:
-    case AtomicOp::kMax:
-      return int32 || int64 || half;
-    case AtomicOp::kInc:
-    case AtomicOp::kDec:
-      return type == Type::kU32;
-    case AtomicOp::kCas:
-      return type == Type::kB16 || type == Type::kB32 || type == Type::kB64;
-    case AtomicOp::kExch:
-      return type == Type::kB32 || type == Type::kB64;
-    case AtomicOp::kAnd:
-    case AtomicOp::kOr:
-    case AtomicOp::kXor:
-      return type == Type::kB32 || type == Type::kB64;
-  }
-  return false;
-}
-
 void decode_atomic(Decoder& decoder, const Statement& s, Modifiers& m, bool result) {
   constexpr std::pair<std::string_view, AtomicOp> kOps[] = {
       {"add", AtomicOp::kAdd}, {"exch", AtomicOp::kExch}, {"cas", AtomicOp::kCas}, {"and", AtomicOp::kAnd},
@@ -40,10 +14,9 @@ void decode_atomic(Decoder& decoder, const Statement& s, Modifiers& m, bool resu
       {"min", AtomicOp::kMin}, {"max", AtomicOp::kMax}};
   MemoryOp op;
   take_hints(m);
-  op.space = take_space(m);
-  const Ordering ordering = take_order(m);
+  take_space(m, &op);
+  const Ordering ordering = take_order(m, &op);
   op.order = ordering.given ? ordering.order : Order::kRelaxed;
-  op.wide = ordering.wide;
   op.count = static_cast<std::uint8_t>(take_vector(m));
   bool known = false;
   for (const auto& [name, value] : kOps) {

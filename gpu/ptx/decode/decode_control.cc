@@ -1,5 +1,6 @@
 // bra, brx.idx, call, ret, exit, trap, barriers and fences.
 #include "gpu/ptx/async/async_ops.h"
+#include "gpu/ptx/decode/async_families.h"
 #include "gpu/ptx/decode/families.h"
 #include "gpu/ptx/run/handlers.h"
 
@@ -89,6 +90,7 @@ void decode_bar(Decoder& decoder, const Statement& s, Modifiers& m) {
     decoder.emit(&run_warp_barrier, {}, decoder.source(s.operands[0], Type::kB32));
     return;
   }
+  if (m.take("cluster")) return decode_cluster_barrier(decoder, m);
   const bool aligned = m.take("aligned") || s.base == "bar";
   m.take("cta");
   BarrierKind kind = BarrierKind::kSync;
@@ -145,14 +147,17 @@ void decode_proxy_fence(Decoder& decoder, Modifiers& m, bool mbarrier) {
   decoder.emit(&run_proxy_fence, {}, {}, {}, {}, fences);
 }
 
-void decode_fence(Decoder& decoder, const Statement&, Modifiers& m) {
-  if (m.take("proxy")) return decode_proxy_fence(decoder, m, false);
+void decode_fence(Decoder& decoder, const Statement& s, Modifiers& m) {
+  if (m.take("proxy")) {
+    return m.take("tensormap::generic") ? decode_map_fence(decoder, s, m)
+                                        : decode_proxy_fence(decoder, m, false);
+  }
   if (m.take("mbarrier_init")) return decode_proxy_fence(decoder, m, true);
   m.take_any({"sc", "acq_rel", "acquire", "release"});
   const std::string_view scope = m.take_one_of({"cta", "gl", "gpu", "sys", "cluster"});
   if (!decoder.expect_operands(0)) return;
   if (scope.empty()) return decoder.unsupported("unsupported form of the instruction");
-  decoder.emit(&run_fence, {}, {}, {}, {}, scope == "cta" || scope == "cluster" ? 0 : 1);
+  decoder.emit(&run_fence, {}, {}, {}, {}, scope == "cta" ? 0 : scope == "cluster" ? 2 : 1);
 }
 
 }  // namespace

@@ -153,7 +153,8 @@ void decode_isspacep(Decoder& decoder, const Statement& s, Modifiers& m) {
   if (!decoder.expect_operands(2)) return;
   if (space.empty()) return decoder.unsupported("unsupported form of the instruction");
   const Ref a = decoder.source(s.operands[1], Type::kU64);
-  decoder.emit(&run_is_in_window, decoder.predicate_destination(s.operands[0]), a, {}, {}, window_of(space));
+  decoder.emit(&run_is_in_window, decoder.predicate_destination(s.operands[0]), a, {}, {},
+               window_of(space) | (space == "shared::cluster" ? 1 : 0));
 }
 
 }  // namespace

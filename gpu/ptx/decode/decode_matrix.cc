@@ -51,7 +51,7 @@ void decode_matrix_move(Decoder& decoder, const Statement& s, Modifiers& m, bool
   const std::string_view number = m.take_one_of({"x1", "x2", "x4"});
   const bool transposed = m.take("trans");
   MemoryOp op;
-  op.space = take_space(m);
+  take_space(m, &op);
   if (!form || number.empty() || m.take_type() != Type::kB16 ||
       (op.space != Space::kShared && op.space != Space::kGeneric)) {
     return decoder.unsupported("unsupported form of the instruction");

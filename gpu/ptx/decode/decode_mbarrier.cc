@@ -10,9 +10,10 @@ namespace {
 
 void refuse(Decoder& decoder) { decoder.unsupported("unsupported form of the instruction"); }
 
-// The space, and the .b64 behind it. .shared::cluster names the block itself: clusters have one block here.
+// The space, and the .b64 behind it.
 bool take_place(Modifiers& m, MemoryOp* op) {
-  op->space = m.take_any({"shared", "shared::cta", "shared::cluster"}) ? Space::kShared : Space::kGeneric;
+  op->cluster = m.take("shared::cluster");
+  op->space = op->cluster || m.take_any({"shared", "shared::cta"}) ? Space::kShared : Space::kGeneric;
   op->type = Type::kB64;
   op->element_bytes = op->register_bytes = 8;
   return m.take("b64");
@@ -27,7 +28,8 @@ void emit(Decoder& decoder, const MbarrierForm& form, MemoryOp op, const Operand
 
 // arrive{.expect_tx}{.noComplete} {state,} [address]{, count or bytes}
 void decode_arrive(Decoder& decoder, const Statement& s, MbarrierForm form, const MemoryOp& op) {
-  const bool state = s.operands.empty() || s.operands[0].kind != OperandKind::kAddress;
+  const bool state = !s.operands.empty() && s.operands[0].kind != OperandKind::kAddress;
+  form.state = state && s.operands[0].kind != OperandKind::kSink;
   const std::size_t at = state ? 1 : 0;
   const bool wants_operand = form.expects || form.no_complete;
   if (!decoder.expect_operands(at + (wants_operand ? 2 : 1), at + 2)) return;
@@ -40,16 +42,26 @@ void decode_arrive(Decoder& decoder, const Statement& s, MbarrierForm form, cons
 }  // namespace
 
 void decode_mbarrier(Decoder& decoder, const Statement& s, Modifiers& m) {
-  constexpr std::pair<std::string_view, MbarrierOp> kOps[] = {
-      {"init", MbarrierOp::kInit},           {"inval", MbarrierOp::kInvalidate},
-      {"arrive", MbarrierOp::kArrive},       {"test_wait", MbarrierOp::kTest},
-      {"try_wait", MbarrierOp::kTry},        {"expect_tx", MbarrierOp::kExpect},
-      {"complete_tx", MbarrierOp::kComplete}};
+  constexpr std::pair<std::string_view, MbarrierOp> kOps[] = {{"init", MbarrierOp::kInit},
+                                                              {"inval", MbarrierOp::kInvalidate},
+                                                              {"arrive", MbarrierOp::kArrive},
+                                                              {"arrive_drop", MbarrierOp::kArrive},
+                                                              {"test_wait", MbarrierOp::kTest},
+                                                              {"try_wait", MbarrierOp::kTry},
+                                                              {"complete_tx", MbarrierOp::kComplete},
+                                                              {"expect_tx", MbarrierOp::kExpect}};
+  if (m.take("pending_count")) {
+    if (!m.take("b64") || !decoder.expect_operands(2)) return refuse(decoder);
+    const Ref a = decoder.source(s.operands[1], Type::kB64);
+    decoder.emit(&run_pending_count, decoder.destination(s.operands[0], Type::kB32), a);
+    return;
+  }
   MbarrierForm form;
   bool known = false;
   for (const auto& [name, op] : kOps) {
     if (!m.take(name)) continue;
     form.op = op;
+    form.drops = name == "arrive_drop";
     known = true;
     break;
   }

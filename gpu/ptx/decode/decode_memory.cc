@@ -1,4 +1,5 @@
 // ld, st, and the hints about caches.
+#include "gpu/ptx/decode/async_families.h"
 #include "gpu/ptx/decode/memory_operand.h"
 #include "gpu/ptx/run/handlers.h"
 
@@ -9,10 +10,8 @@ namespace {
 bool read_access(Decoder& decoder, Modifiers& m, MemoryOp* op, bool* non_coherent) {
   *non_coherent = m.take("nc");
   take_hints(m);
-  op->space = take_space(m);
-  const Ordering ordering = take_order(m);
-  op->order = ordering.order;
-  op->wide = ordering.wide;
+  take_space(m, op);
+  op->order = take_order(m, op).order;
   op->count = static_cast<std::uint8_t>(take_vector(m));
   op->type = m.take_type();
   op->element_bytes = static_cast<std::uint8_t>(bytes_of(op->type));
@@ -58,6 +57,7 @@ void decode_ld(Decoder& decoder, const Statement& s, Modifiers& m) {
 }
 
 void decode_st(Decoder& decoder, const Statement& s, Modifiers& m) {
+  if (m.take("async")) return decode_store_async(decoder, s, m);
   MemoryOp op;
   bool non_coherent = false;
   if (!read_access(decoder, m, &op, &non_coherent) || !expect_access_operands(decoder)) return;

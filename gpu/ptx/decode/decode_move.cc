@@ -35,6 +35,11 @@ void decode_mov(Decoder& decoder, const Statement& s, Modifiers& m) {
   const Type type = m.take_type();
   if (!decoder.expect_operands(2)) return;
   if (type == Type::kPred) {
+    if (s.operands[1].kind == OperandKind::kSpecial &&
+        special_named(s.operands[1].text) == Special::kExplicitCluster) {
+      decoder.emit(&run_special_predicate, decoder.predicate_destination(s.operands[0]));
+      return;
+    }
     const Ref a = decoder.predicate_source(s.operands[1]);
     decoder.emit(&run_move_predicate, decoder.predicate_destination(s.operands[0]), a, {}, {},
                  s.operands[1].negated ? kAllLanes : 0);

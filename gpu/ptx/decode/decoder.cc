@@ -23,7 +23,7 @@ DecodeFunction find_decoder(std::string_view base) {
     for (const auto& family :
          {integer_decoders(), logic_decoders(), arithmetic_decoders(), compare_decoders(), convert_decoders(),
           move_decoders(), memory_decoders(), atomic_decoders(), control_decoders(), warp_decoders(),
-          matrix_decoders(), async_decoders(), wgmma_decoders()}) {
+          matrix_decoders(), async_decoders(), wgmma_decoders(), cluster_decoders(), tensor_map_decoders()}) {
       for (const DecoderEntry& entry : family) table.emplace(entry.base, entry.decode);
     }
     return table;

@@ -102,6 +102,7 @@ class Decoder {
   // The address of a variable: value, and the space it is relative to.
   std::uint64_t address_of(const Operand& operand, Space* space);
   const Variable& variable(std::uint32_t index) const;
+  std::uint64_t dynamic_base() const;  // where dynamic shared memory begins
 
   bool expect_operands(std::size_t least, std::size_t most);
   bool expect_operands(std::size_t count) { return expect_operands(count, count); }
@@ -123,6 +124,9 @@ class Decoder {
  private:
   void decode_body();
   void decode_statement(const Statement& statement);
+  // The offsets of a call's arguments in local memory, then (with results) that of the result.
+  bool frame_offsets(const Operand* results, const Operand* arguments, std::size_t count,
+                     std::uint32_t* list);
   void expand(const FunctionSyntax& callee, const Operand* results, const Operand* arguments);
   void lay_out_shared();
   void lay_out(Expansion* expansion);
@@ -168,5 +172,7 @@ std::vector<DecoderEntry> warp_decoders();
 std::vector<DecoderEntry> matrix_decoders();
 std::vector<DecoderEntry> async_decoders();
 std::vector<DecoderEntry> wgmma_decoders();
+std::vector<DecoderEntry> cluster_decoders();
+std::vector<DecoderEntry> tensor_map_decoders();
 
 }  // namespace moe4::ptx

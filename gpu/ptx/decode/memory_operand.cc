@@ -16,28 +16,33 @@ void take_hints(Modifiers& m) {
   }
 }
 
-Space take_space(Modifiers& m) {
+void take_space(Modifiers& m, MemoryOp* op) {
+  op->cluster = m.take("shared::cluster");
+  op->space = op->cluster ? Space::kShared : Space::kGeneric;
+  if (op->cluster) return;
   constexpr std::pair<std::string_view, Space> kNames[] = {
       {"global", Space::kGlobal},     {"shared", Space::kShared}, {"shared::cta", Space::kShared},
       {"local", Space::kLocal},       {"param", Space::kParam},   {"param::entry", Space::kParam},
       {"param::func", Space::kFrame}, {"const", Space::kConst}};
   for (const auto& [name, space] : kNames) {
-    if (m.take(name)) return space;
+    if (!m.take(name)) continue;
+    op->space = space;
+    return;
   }
-  return Space::kGeneric;
 }
 
-Ordering take_order(Modifiers& m) {
+Ordering take_order(Modifiers& m, MemoryOp* op) {
   constexpr std::pair<std::string_view, Order> kNames[] = {
       {"weak", Order::kWeak},       {"relaxed", Order::kRelaxed}, {"acquire", Order::kAcquire},
       {"release", Order::kRelease}, {"acq_rel", Order::kAcqRel},  {"volatile", Order::kRelaxed}};
   Ordering result;
   for (const auto& [name, order] : kNames) {
     if (!m.take(name)) continue;
-    result = {order, true, true};
+    result = {order, true};
   }
   const std::string_view scope = m.take_one_of({"cta", "cluster", "gpu", "sys"});
-  result.wide = scope != "cta" && scope != "cluster";
+  op->cluster_scope = scope == "cluster";
+  op->wide = scope != "cta" && !op->cluster_scope;
   return result;
 }
 

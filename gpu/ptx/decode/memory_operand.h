@@ -10,12 +10,11 @@ namespace moe4::ptx {
 struct Ordering {
   Order order = Order::kWeak;
   bool given = false;
-  bool wide = true;  // .gpu and .sys; blocks are clusters of their own
 };
 
 void take_hints(Modifiers& m);  // those that change no value
-Space take_space(Modifiers& m);
-Ordering take_order(Modifiers& m);
+void take_space(Modifiers& m, MemoryOp* op);
+Ordering take_order(Modifiers& m, MemoryOp* op);  // the scope goes into *op
 unsigned take_vector(Modifiers& m);
 
 // The address operand: register in *a, the rest in *op. False: noted as unsupported.

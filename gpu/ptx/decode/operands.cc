@@ -60,17 +60,20 @@ const Variable& Decoder::variable(std::uint32_t index) const {
                                    : expansion_->function->variables[index];
 }
 
+std::uint64_t Decoder::dynamic_base() const {
+  return align_up(kSharedBase + function_.static_shared_bytes, 1024);
+}
+
 std::uint64_t Decoder::address_of(const Operand& operand, Space* space) {
   const Variable& named = variable(operand.index);
   *space = named.space;
   std::uint64_t base = 0;
   if (operand.index < kModuleVariables) {
-    base = expansion_->variable_offsets[operand.index];
+    base = named.dynamic ? dynamic_base() : expansion_->variable_offsets[operand.index];
     // Formal parameters of an expanded function are its caller's .param variables.
     if (named.space == Space::kParam && depth_ > 0) *space = Space::kFrame;
   } else if (named.space == Space::kShared) {
-    base =
-        named.dynamic ? align_up(kSharedBase + function_.static_shared_bytes, 1024) : shared_offsets_[&named];
+    base = named.dynamic ? dynamic_base() : shared_offsets_[&named];
   } else {
     base = layout_.variable_offsets[operand.index - kModuleVariables];
     if (named.space == Space::kGlobal) base += kGlobalsWindow;

@@ -82,6 +82,12 @@ class Memory::Impl {
   std::byte poison() const { return poison_; }
   void read(const Buffer& buffer, std::uint64_t offset, std::span<std::byte> to) const;
 
+  // 64 bytes of zeros for the grid barrier of cooperative launches: made at the first one. 0: no room left.
+  std::uint64_t grid_workspace() {
+    if (grid_workspace_ == 0) grid_workspace_ = add("grid workspace", Buffer::Kind::kZeroed, 64, nullptr);
+    return grid_workspace_;
+  }
+
   // .global variables of a module: made at its first launch, kept for the later ones.
   Buffer& globals_of(const Program& program);
 
@@ -105,6 +111,7 @@ class Memory::Impl {
   std::vector<std::uint32_t> slots_{kNoBuffer};
   std::vector<ModuleGlobals> globals_;
   std::byte poison_{0xFF};
+  std::uint64_t grid_workspace_ = 0;
   std::uint32_t launch_ = 0;
   std::vector<Saved> saved_;
   std::vector<std::pair<Buffer*, std::uint64_t>> existing_;  // pages of outputs

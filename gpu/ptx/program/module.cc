@@ -82,6 +82,8 @@ bool build(std::string_view text, std::string name, Program* program, Error* err
     decoded.info.name = function.name;
     decoded.info.required_block = function.required_block;
     decoded.info.max_block = function.max_block;
+    decoded.info.required_cluster = function.required_cluster;
+    decoded.info.max_cluster_blocks = function.max_cluster_blocks;
     Decoder decoder(syntax, layout, function, &decoded);
     decoder.run();
     if (decoded.info.unsupported.empty() && !place_registers(decoder.registers(), &decoded)) {

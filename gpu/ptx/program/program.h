@@ -50,6 +50,7 @@ struct Roles {
 };
 
 enum class AtomicOp : std::uint8_t { kAdd, kExch, kCas, kAnd, kOr, kXor, kInc, kDec, kMin, kMax };
+bool atomic_type_fits(AtomicOp op, Type type);  // whether atom and red have the operation for the type
 enum class Order : std::uint8_t { kWeak, kRelaxed, kAcquire, kRelease, kAcqRel };
 
 // The fixed part of a load, store or atomic operation.
@@ -57,6 +58,8 @@ struct MemoryOp {
   Space space = Space::kGeneric;
   Order order = Order::kWeak;  // volatile counts as relaxed
   bool wide = true;            // the scope of the order reaches other blocks
+  bool cluster_scope = false;  // … those of the cluster only
+  bool cluster = false;        // shared memory by addresses that may name another block of the cluster
   AtomicOp atomic = AtomicOp::kAdd;
   Type type = Type::kB32;
   std::uint8_t element_bytes = 4;  // in memory
@@ -108,6 +111,7 @@ struct Function {
   unsigned race_granule = 4;        // bytes: no store of the kernel is smaller
   bool blocks_communicate = false;  // global atomics, acquire/release, volatile global access
   bool uses_dynamic_shared = false;
+  bool meets_cluster = false;  // barrier.cluster
   bool multiplies_f16 = false, multiplies_bf16 = false;
   // Registers that wgmma uses have places of their own from the first wgmma to the last wait, so that they
   // can be written late. By place / 64: number + 1, or 0.
@@ -149,5 +153,13 @@ inline constexpr std::uint64_t kGlobalsWindow = 10 * kWindowBytes;  // .global v
 // Offset 0 of shared memory belongs to nobody, so that a null pointer is found; the dynamic part starts on
 // 1024.
 inline constexpr std::uint32_t kSharedBase = 1024;
+
+// mapa: the address of shared memory in block `rank` of the cluster. Without such a part an address names the
+// executing block.
+inline constexpr unsigned kRankShift = 24;
+inline constexpr std::uint32_t kMaxCluster = 16;
+inline constexpr std::uint32_t cluster_address(std::uint32_t offset, std::uint32_t rank) {
+  return offset | ((rank + 1) << kRankShift);
+}
 
 }  // namespace moe4::ptx

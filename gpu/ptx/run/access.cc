@@ -96,6 +96,24 @@ bool next_target(Warp& warp, const Instr& instr, const MemoryOp& op, bool store,
       for_lanes(group, [&](unsigned lane) { addresses[lane] &= kWindowBytes - 1; });
     }
   }
+  Block* owner = &block;
+  if (space == Space::kShared && (op.cluster || op.space == Space::kGeneric)) {
+    const std::uint64_t place = addresses[first_lane(group)] >> kRankShift;
+    for_lanes(group, [&](unsigned lane) {
+      if (addresses[lane] >> kRankShift != place) group &= ~(LaneMask{1} << lane);
+    });
+    if (place != 0) {
+      if (place > run.cluster_blocks) {
+        block.fault(Check::kOutOfBounds, warp, at, first_lane(group),
+                    what(op, store, bytes) + " at " + hex(addresses[first_lane(group)]) + ", in block " +
+                        std::to_string(place - 1) + " of a cluster of " + std::to_string(run.cluster_blocks));
+        return false;
+      }
+      owner = &block.peer(static_cast<unsigned>(place - 1));
+      for_lanes(group, [&](unsigned lane) { addresses[lane] &= (1u << kRankShift) - 1; });
+      if (owner != &block && !block.reaches(warp, at, group, *owner)) return false;
+    }
+  }
   const auto out_of_bounds = [&](LaneMask bad, std::string where) {
     block.fault(Check::kOutOfBounds, warp, at, first_lane(bad),
                 what(op, store, bytes) + " at " + hex(addresses[first_lane(bad)]) + ", " + std::move(where),
@@ -125,6 +143,7 @@ bool next_target(Warp& warp, const Instr& instr, const MemoryOp& op, bool store,
 
   target->space = space;
   target->buffer = nullptr;
+  target->owner = nullptr;
   target->origin = 0;
   target->lane_stride = 0;
   switch (space) {
@@ -134,9 +153,14 @@ bool next_target(Warp& warp, const Instr& instr, const MemoryOp& op, bool store,
       if (bad != 0) {
         return out_of_bounds(bad, "outside the shared memory of the block: static [" + hex(kSharedBase) +
                                       ", " + hex(run.static_end) + "), dynamic [" + hex(run.dynamic_begin) +
-                                      ", " + hex(run.shared_end) + ")");
+                                      ", " + hex(run.shared_end) + ")" +
+                                      (addresses[first_lane(bad)] >> kRankShift != 0
+                                           ? "; an address of mapa names a block of the cluster, which only "
+                                             "instructions for shared::cluster and generic ones reach"
+                                           : ""));
       }
-      target->host = block.shared();
+      target->host = owner->shared();
+      target->owner = owner;
       break;
     }
     case Space::kLocal:

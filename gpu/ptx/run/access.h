@@ -12,6 +12,7 @@ namespace moe4::ptx {
 struct Target {
   Space space = Space::kGlobal;  // never kGeneric
   Buffer* buffer = nullptr;      // global
+  Block* owner = nullptr;        // shared: whose; the block itself, or another one of the cluster
   std::byte* host = nullptr;     // of address `origin`
   std::uint64_t origin = 0;
   std::uint64_t lane_stride = 0;  // local memory

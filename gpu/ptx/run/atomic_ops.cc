@@ -51,9 +51,38 @@ T sized(std::uint64_t bits) {
   return static_cast<T>(bits);
 }
 
-std::uint64_t combine(const MemoryOp& op, Space space, std::uint64_t old, std::uint64_t b, std::uint64_t c) {
-  const bool s32 = op.type == Type::kS32, s64 = op.type == Type::kS64;
-  switch (op.atomic) {
+}  // namespace
+
+bool atomic_type_fits(AtomicOp op, Type type) {
+  const bool int32 = type == Type::kU32 || type == Type::kS32,
+             int64 = type == Type::kU64 || type == Type::kS64;
+  const bool half =
+      type == Type::kF16 || type == Type::kBF16 || type == Type::kF16x2 || type == Type::kBF16x2;
+  switch (op) {
+    case AtomicOp::kAdd:
+      return int32 || int64 || half || type == Type::kF32 || type == Type::kF64;
+    case AtomicOp::kMin:
+    case AtomicOp::kMax:
+      return int32 || int64 || half;
+    case AtomicOp::kInc:
+    case AtomicOp::kDec:
+      return type == Type::kU32;
+    case AtomicOp::kCas:
+      return type == Type::kB16 || type == Type::kB32 || type == Type::kB64;
+    case AtomicOp::kExch:
+      return type == Type::kB32 || type == Type::kB64;
+    case AtomicOp::kAnd:
+    case AtomicOp::kOr:
+    case AtomicOp::kXor:
+      return type == Type::kB32 || type == Type::kB64;
+  }
+  return false;
+}
+
+std::uint64_t combine_atomic(AtomicOp op, Type type, Space space, std::uint64_t old, std::uint64_t b,
+                             std::uint64_t c) {
+  const bool s32 = type == Type::kS32, s64 = type == Type::kS64;
+  switch (op) {
     case AtomicOp::kExch:
       return b;
     case AtomicOp::kCas:
@@ -71,33 +100,31 @@ std::uint64_t combine(const MemoryOp& op, Space space, std::uint64_t old, std::u
     default:
       break;
   }
-  switch (op.type) {
+  switch (type) {
     case Type::kF32:
       return add_f32(old, b, space == Space::kGlobal);
     case Type::kF64:
       return add_f64(old, b);
     case Type::kF16:
     case Type::kBF16:
-      return half_op(op.atomic, sized<std::uint16_t>(old), sized<std::uint16_t>(b), op.type == Type::kBF16);
+      return half_op(op, sized<std::uint16_t>(old), sized<std::uint16_t>(b), type == Type::kBF16);
     case Type::kF16x2:
     case Type::kBF16x2: {
-      const bool bf16 = op.type == Type::kBF16x2;
-      const std::uint32_t low = half_op(op.atomic, sized<std::uint16_t>(old), sized<std::uint16_t>(b), bf16);
+      const bool bf16 = type == Type::kBF16x2;
+      const std::uint32_t low = half_op(op, sized<std::uint16_t>(old), sized<std::uint16_t>(b), bf16);
       const std::uint32_t high =
-          half_op(op.atomic, sized<std::uint16_t>(old >> 16), sized<std::uint16_t>(b >> 16), bf16);
+          half_op(op, sized<std::uint16_t>(old >> 16), sized<std::uint16_t>(b >> 16), bf16);
       return (high << 16) | low;
     }
     default:
       break;
   }
-  if (op.atomic == AtomicOp::kAdd) return old + b;
+  if (op == AtomicOp::kAdd) return old + b;
   bool less = old < b;
   if (s32) less = sized<std::int32_t>(old) < sized<std::int32_t>(b);
   if (s64) less = sized<std::int64_t>(old) < sized<std::int64_t>(b);
-  return (op.atomic == AtomicOp::kMin) == less ? old : b;
+  return (op == AtomicOp::kMin) == less ? old : b;
 }
-
-}  // namespace
 
 void run_atomic(Warp& warp, const Instr& instr, LaneMask mask) {
   const MemoryOp& op = warp.function->memory_ops[instr.aux];
@@ -156,7 +183,8 @@ void run_atomic(Warp& warp, const Instr& instr, LaneMask mask) {
         std::uint64_t old = 0;
         std::memcpy(&old, at, size);
         const std::uint64_t c = op.atomic == AtomicOp::kCas ? read(operands[op.count], lane) : 0;
-        const std::uint64_t value = combine(op, target.space, old, read(operands[i], lane), c);
+        const std::uint64_t value =
+            combine_atomic(op.atomic, op.type, target.space, old, read(operands[i], lane), c);
         std::memcpy(at, &value, size);
         if (result) std::memcpy(lanes<std::byte>(warp, list[i]) + std::size_t{lane} * size, &old, size);
       }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gpu/ptx/run/block.h"
+#include "gpu/ptx/run/cluster.h"
 #include "gpu/ptx/run/collective.h"
 #include "gpu/ptx/run/findings.h"
 #include "gpu/ptx/run/handlers.h"
@@ -157,6 +158,7 @@ void Block::lanes_exited(Warp& warp) {
     }
     release(id);
   }
+  if (cluster_ != nullptr) cluster_->lanes_exited();
 }
 
 // Lanes wait in a warp for others of the same warp that are nowhere to come from.
@@ -184,6 +186,14 @@ void Block::report_stuck(Warp& warp) {
 }
 
 void Block::report_deadlock() {
+  Stuck stuck = describe_stuck();
+  if (stuck.warp == nullptr) stuck.warp = &warps_[0];
+  report(Check::kBarrierDeadlock, *stuck.warp, stuck.instr, stuck.lane,
+         "no thread of the block can go on; " + stuck.picture);
+  faulted_ = true;
+}
+
+Block::Stuck Block::describe_stuck() {
   // "barrier 1 (line 40): warps 0,2 wait, 64 of 128 threads came"
   std::string picture;
   const Warp* place_warp = nullptr;
@@ -221,6 +231,15 @@ void Block::report_deadlock() {
           place_lane = first_lane(fragment.lanes);
         }
       }
+      if (fragment.state == Fragment::State::kBlocked && fragment.barrier == kClusterBarrier) {
+        picture += "warp " + std::to_string(warp.index) + " waits at line " + line_of(fragment.pc - 1) +
+                   " for the cluster, ";
+        if (place_warp == nullptr) {
+          place_warp = &warp;
+          place_instr = fragment.pc - 1;
+          place_lane = first_lane(fragment.lanes);
+        }
+      }
       if (fragment.state != Fragment::State::kConverging) continue;
       picture += "lanes " + hex(fragment.lanes) + " of warp " + std::to_string(warp.index) +
                  " wait at line " + line_of(fragment.pc) + " for lanes " +
@@ -240,10 +259,7 @@ void Block::report_deadlock() {
     place_lane = first_lane(warp.active);
   }
   while (!picture.empty() && (picture.back() == ' ' || picture.back() == ',')) picture.pop_back();
-  if (place_warp == nullptr) place_warp = &warps_[0];
-  report(Check::kBarrierDeadlock, *place_warp, place_instr, place_lane,
-         "no thread of the block can go on; " + picture);
-  faulted_ = true;
+  return {std::move(picture), place_warp, place_instr, place_lane};
 }
 
 void run_warp_barrier(Warp& warp, const Instr& instr, LaneMask mask) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
+#include "gpu/ptx/run/cluster.h"
 #include "gpu/ptx/run/findings.h"
 #include "gpu/ptx/run/mix.h"
 #include "gpu/ptx/run/taint.h"
@@ -15,7 +17,8 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-Block::Block(Run& run) : run_(run), checks_(run.options->checks) {
+Block::Block(Run& run, Cluster* cluster, unsigned rank)
+    : run_(run), cluster_(cluster), rank_(rank), checks_(run.options->checks) {
   const Function& function = *run.function;
   const std::size_t file = aligned(function.register_bytes) + 64;
   register_storage_.resize(file * run.warps + 64);
@@ -39,12 +42,9 @@ Block::Block(Run& run) : run_(run), checks_(run.options->checks) {
 }
 
 void Block::start(std::uint64_t linear) {
-  const Launch& launch = *run_.launch;
   const Function& function = *run_.function;
   linear_ = linear;
-  id_.x = static_cast<std::uint32_t>(linear % launch.grid.x);
-  id_.y = static_cast<std::uint32_t>(linear / launch.grid.x % launch.grid.y);
-  id_.z = static_cast<std::uint32_t>(linear / launch.grid.x / launch.grid.y);
+  id_ = block_of(*run_.launch, linear);
   const int poison = std::to_integer<int>(run_.options->poison);
   std::fill(shared_.begin(), shared_.end(), run_.options->poison);
   std::fill(local_.begin(), local_.end(), run_.options->poison);
@@ -71,7 +71,8 @@ void Block::start(std::uint64_t linear) {
   }
   for (Barrier& barrier : barriers_) barrier = Barrier{};
   next_warp_ = 0;
-  faulted_ = preempted_ = false;
+  faulted_ = preempted_ = finished_ = false;
+  visits_.assign(cluster_ != nullptr ? std::size_t{run_.cluster_blocks} * kMaxWarps : 0, Visit{});
   random_ = run_.options->schedule ? mix(*run_.options->schedule * 0x9e3779b97f4a7c15u + linear) | 1 : 0;
   instructions_ = clock_reads_ = 0;
   progress_ = progress_at_timeout_ = 0;
@@ -81,9 +82,11 @@ void Block::start(std::uint64_t linear) {
   counters_ = Counters{};
   findings_.clear();
   keys_.clear();
+  printed_.clear();
   if (checks_) {
     const unsigned granule = std::clamp(std::bit_floor(function.race_granule), 1u, 16u);
-    shared_races_.start(run_.shared_end, granule, run_.warps);
+    shared_races_.start(run_.shared_end, granule, run_.warps, rank_,
+                        cluster_ != nullptr ? cluster_->numbers() : nullptr);
     syncs_.clear();
     syncs_.resize(run_.warps);
     released_.clear();
@@ -99,6 +102,49 @@ std::string Block::shared_name(std::uint64_t address) const {
   }
   if (address < run_.dynamic_begin) return {};
   return " (dynamic + " + std::to_string(address - run_.dynamic_begin) + ")";
+}
+
+Block& Block::peer(unsigned rank) { return cluster_ == nullptr ? *this : cluster_->block(rank); }
+
+bool Block::reaches(Warp& warp, std::uint32_t instr, LaneMask lanes, Block& owner, bool visits) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const std::string whose = "shared memory of block " + to_string(owner.id()) + " of the cluster, ";
+  if (owner.finished_) {
+    fault(Check::kCluster, warp, instr, lane, whose + "which has exited");
+    return false;
+  }
+  if (!checks_) return true;
+  const WarpClocks& clocks = shared_races_.clocks();
+  // A relaxed cluster barrier tells nothing of memory, but that all have come.
+  if (!clocks.has_met(owner.rank_, warp.index, lane) && cluster_->waited(*this, warp.index) == 0) {
+    report(Check::kCluster, warp, instr, lane,
+           whose + "which need not have started (no cluster barrier between)");
+  }
+  if (visits)
+    owner.visits_[std::size_t{rank_} * kMaxWarps + warp.index] = {clocks.epoch(warp.index), instr, lane};
+  return true;
+}
+
+// Each use of this block's shared memory must be known to it before it exits.
+void Block::check_visits() {
+  const WarpClocks& clocks = shared_races_.clocks();
+  for (std::size_t i = 0; i < visits_.size(); ++i) {
+    const Visit& visit = visits_[i];
+    const auto rank = static_cast<unsigned>(i / kMaxWarps), by = static_cast<unsigned>(i % kMaxWarps);
+    if (visit.epoch == 0) continue;
+    bool known = false;
+    for (unsigned w = 0; w < run_.warps && !known; ++w) {
+      const Who visited = Who::make(visit.epoch, false, by, visit.lane);
+      for (unsigned lane = 0; lane < (clocks.parted(w) ? kLanes : 1) && !known; ++lane) {
+        known = clocks.ordered_in_cluster(rank, visited, w, lane);
+      }
+    }
+    if (known) continue;
+    Block& visitor = peer(rank);
+    visitor.report(Check::kCluster, visitor.warps_[by], visit.instr, visit.lane,
+                   "shared memory of block " + to_string(id_) +
+                       " of the cluster, which may have exited by then (no cluster barrier behind)");
+  }
 }
 
 Place Block::place(std::uint32_t instr, std::uint32_t warp, unsigned lane) const {
@@ -143,6 +189,10 @@ void Block::stop(Warp& warp) {
   warp.limit = 0;
 }
 
+void Block::print(std::string_view text) {
+  printed_ += text.substr(0, kMaxPrinted - std::min(kMaxPrinted, printed_.size()));
+}
+
 Block::Result Block::take_result() {
   Result result;
   result.findings = std::move(findings_);
@@ -154,6 +204,7 @@ Block::Result Block::take_result() {
     result.hash += mix(warp.hash);
   }
   result.instructions = instructions_;
+  result.printed = std::exchange(printed_, {});
   result.finished = !faulted_;
   findings_.clear();
   keys_.clear();

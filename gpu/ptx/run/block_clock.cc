@@ -73,6 +73,25 @@ bool LaneEpochs::proxied(FencedSpace space, Who access) const {
   });
 }
 
+const OtherBlocks::Block* OtherBlocks::find(std::uint64_t block) const {
+  if (blocks_ == nullptr) return nullptr;
+  const auto found = blocks_->find(block);
+  return found == blocks_->end() ? nullptr : &found->second;
+}
+
+BlockClock told(const BlockClock& from, std::uint64_t from_block, std::uint64_t to_block) {
+  if (from_block == to_block) return from;
+  BlockClock to;
+  to.blocks = from.blocks;
+  if (const OtherBlocks::Block* back = from.blocks.find(to_block)) {
+    to.warps = back->warps;
+    to.lanes = back->lanes;
+  }
+  const auto global = static_cast<std::size_t>(FencedSpace::kGlobal);
+  to.blocks.join(from_block, {from.warps, from.proxied[global].warps, from.lanes});
+  return to;
+}
+
 bool OtherBlocks::knows(std::uint64_t block, Who access) const {
   if (blocks_ == nullptr) return false;
   const auto found = blocks_->find(block);

@@ -81,6 +81,7 @@ class OtherBlocks {
     WarpClock proxied{};  // of them, in global memory
     LaneEpochs lanes;
   };
+  const Block* find(std::uint64_t block) const;  // nullptr: nothing is known of it
   bool knows(std::uint64_t block, Who access) const;
   bool proxied(std::uint64_t block, Who access) const;
   void proxy_fence();
@@ -113,6 +114,9 @@ struct BlockClock : ClockWords {
     return warps[access.warp()] >= access.epoch() || (!lanes.empty() && lanes.knows(access));
   }
 };
+
+// What a clock of one block of a cluster tells another block of it.
+BlockClock told(const BlockClock& from, std::uint64_t from_block, std::uint64_t to_block);
 
 inline void join(BlockClock& to, const BlockClock& from) {
   constexpr std::size_t kWords = sizeof(ClockWords) / sizeof(std::uint32_t);

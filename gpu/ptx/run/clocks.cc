@@ -16,8 +16,10 @@ void raise(std::uint32_t& to, std::uint32_t epoch) { to = std::max(to, epoch); }
 
 }  // namespace
 
-void WarpClocks::start(unsigned warps) {
+void WarpClocks::start(unsigned warps, unsigned rank, const std::uint64_t* cluster) {
   exhausted_ = false;
+  rank_ = rank;
+  cluster_ = cluster;
   agent_epochs_.fill(0);
   for (unsigned w = 0; w < kMaxWarps; ++w) {
     clocks_[w] = BlockClock{};

@@ -21,7 +21,8 @@ namespace moe4::ptx {
 // The clocks of the warps of a block.
 class WarpClocks {
  public:
-  void start(unsigned warps);
+  // cluster: the numbers of its blocks, of which this is `rank`; none: no cluster.
+  void start(unsigned warps, unsigned rank, const std::uint64_t* cluster);
   std::uint32_t epoch(unsigned warp) const { return clocks_[warp].warps[warp]; }
   // Accesses of earlier epochs are known to the whole warp.
   std::uint32_t in_step(unsigned warp) const { return in_step_[warp]; }
@@ -72,6 +73,17 @@ class WarpClocks {
   }
   // The same for an access of another block.
   bool ordered(std::uint64_t block, Who before, unsigned warp, unsigned lane) const;
+  // … for an access of the block of a rank in the cluster.
+  bool ordered_in_cluster(unsigned rank, Who before, unsigned warp, unsigned lane) const {
+    return rank == rank_ ? ordered(before, warp, lane) : ordered(cluster_[rank], before, warp, lane);
+  }
+  // Whether the lane knows anything of that block of the cluster: that it has started.
+  bool has_met(unsigned rank, unsigned warp, unsigned lane) const {
+    const BlockClock* more = own(warp, lane);
+    return rank == rank_ || exhausted_ || clocks_[warp].blocks.find(cluster_[rank]) != nullptr ||
+           (more != nullptr && more->blocks.find(cluster_[rank]) != nullptr);
+  }
+  unsigned rank() const { return rank_; }
 
   // fence.proxy.async of a space by these lanes.
   void proxy_fence(const Warp& warp, LaneMask lanes, FencedSpace space);
@@ -90,6 +102,8 @@ class WarpClocks {
   bool proxied_by(const BlockClock& clock, FencedSpace space, Who writer) const;
 
   bool exhausted_ = false;
+  unsigned rank_ = 0;  // in the cluster
+  const std::uint64_t* cluster_ = nullptr;
   std::array<BlockClock, kMaxWarps> clocks_{};
   std::array<std::uint32_t, kAgents> agent_epochs_{};
   std::array<std::array<std::vector<Fence>, kMaxWarps>, 2> fences_;  // of part of a warp, by space

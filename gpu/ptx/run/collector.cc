@@ -11,6 +11,7 @@ void Collector::add(Block::Result result) {
   report_.completed = report_.completed && result.finished;
   report_.path_hash += result.hash;
   instructions_ += result.instructions;
+  report_.printed += result.printed.substr(0, kMaxPrinted - std::min(kMaxPrinted, report_.printed.size()));
   Counters& sum = report_.counters;
   const Counters& c = result.counters;
   sum.warp_instructions += c.warp_instructions;

@@ -6,10 +6,11 @@
 namespace moe4::ptx {
 
 std::string_view name_of(Check check) {
-  constexpr std::array<std::string_view, 15> kNames{
+  constexpr std::array<std::string_view, 16> kNames{
       "out-of-bounds", "misaligned",       "input-written",      "uninitialized",   "shared-race",
       "global-race",   "barrier-deadlock", "barrier-divergence", "invalid-operand", "trap",
-      "budget",        "async-pending",    "proxy-fence",        "mbarrier",        "wgmma"};
+      "budget",        "async-pending",    "proxy-fence",        "mbarrier",        "wgmma",
+      "cluster"};
   const auto index = static_cast<std::size_t>(check);
   return index < kNames.size() ? kNames[index] : "?";
 }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <string>
 
+#include "gpu/ptx/run/cluster.h"
 #include "gpu/ptx/run/findings.h"
 #include "gpu/ptx/run/memory_checks.h"
 
@@ -40,15 +41,13 @@ struct LaneAccess {
   bool wide;
   bool pending = false;      // of an asynchronous copy
   bool async_proxy = false;  // … and one that ordinary stores reach through a proxy fence only
+  bool cluster = false;      // the scope is the cluster
 };
 
 Place place_of_use(const LaneAccess& access, std::uint64_t block, Who who, std::uint32_t instr) {
   const Block& here = *access.warp.block;
   Place place = here.place(instr, who.async() ? 0 : who.warp(), who.async() ? 0 : who.lane());
-  const Dim3 grid = access.warp.block->run().launch->grid;
-  place.block = {static_cast<std::uint32_t>(block % grid.x),
-                 static_cast<std::uint32_t>(block / grid.x % grid.y),
-                 static_cast<std::uint32_t>(block / grid.x / grid.y)};
+  place.block = block_of(*access.warp.block->run().launch, block);
   return place;
 }
 
@@ -97,6 +96,8 @@ bool ordered(const LaneAccess& access, std::uint64_t other_block, Who other) {
   if (other_block == block.linear()) {
     return !block.checks() || block.shared_races().clocks().ordered(other, access.warp.index, access.lane);
   }
+  const bool near = access.cluster && block.cluster() != nullptr && block.cluster()->rank_of(other_block);
+  if (near && access.strong && other.strong()) return true;
   return block.checks() &&
          block.shared_races().clocks().ordered(other_block, other, access.warp.index, access.lane);
 }
@@ -223,7 +224,9 @@ void note_global_read(Warp& warp, const Instr& instr, const MemoryOp& op, const 
                          ", which this launch has written");
       }
     }
-    note_read({warp, instr, buffer, lane, offset, op.order != Order::kWeak, op.wide}, bytes);
+    note_read({warp, instr, buffer, lane, offset, op.order != Order::kWeak, op.wide, false, false,
+               op.cluster_scope},
+              bytes);
   });
 }
 
@@ -236,15 +239,35 @@ void note_global_write(Warp& warp, const Instr& instr, const MemoryOp& op, const
   LaneMask mask = target.lanes;
   if (!strong) mask = distinct_lanes(addresses, mask);
   for_lanes(mask, [&](unsigned lane) {
-    note_write({warp, instr, buffer, lane, addresses[lane] - buffer.address, strong, op.wide}, bytes);
+    note_write({warp, instr, buffer, lane, addresses[lane] - buffer.address, strong, op.wide, false, false,
+                op.cluster_scope},
+               bytes);
   });
 }
 
 void note_global_pending(Warp& warp, const Instr& instr, unsigned lane, const GlobalRange& range) {
   const Buffer& buffer = range.buffer;
   if (!warp.block->run().track_global || !buffer.writable() || buffer.race_granule == 0) return;
-  const LaneAccess access{warp, instr, buffer, lane, range.offset, false, true, true, range.async_proxy};
+  const LaneAccess access{warp, instr, buffer,           lane, range.offset, range.strong,
+                          true, true,  range.async_proxy};
   range.write ? note_write(access, range.bytes) : note_read(access, range.bytes);
+}
+
+void note_map_use(Warp& warp, const Instr& instr, const Buffer& buffer, unsigned lane, std::uint64_t offset,
+                  std::uint64_t bytes) {
+  if (!warp.block->run().track_global || buffer.race_granule == 0) return;
+  note_read({warp, instr, buffer, lane, offset, false, true}, bytes);
+}
+
+void for_last_writes(const Buffer& buffer, std::uint64_t offset, std::uint64_t bytes,
+                     const std::function<void(std::uint64_t, Who, std::uint32_t)>& visit) {
+  if (buffer.race_granule == 0) return;
+  for (std::uint64_t at = offset; at < offset + bytes; at += buffer.race_granule) {
+    const GlobalCell::Use& writer = cell_of(buffer, at)->writer;
+    if (const std::uint32_t block = load(writer.block); block != 0 && block != kManyBlocks) {
+      visit(block - 1, Who{load(writer.who.bits)}, load(writer.instr));
+    }
+  }
 }
 
 void note_global_complete(Block& block, const GlobalRange& range, unsigned warp, unsigned lane, Who who) {
@@ -266,16 +289,18 @@ void note_global_complete(Block& block, const GlobalRange& range, unsigned warp,
 void note_observed(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses) {
   const bool acquires = op.order == Order::kAcquire || op.order == Order::kAcqRel;
   const bool global = target.space == Space::kGlobal;
+  const bool wide = warp.block->reaches_out(op.wide, op.cluster_scope);
   for_each_address(addresses, target.lanes, [&](LaneMask lanes, std::uint64_t address) {
-    warp.block->observe(warp, lanes, {address, global}, acquires, op.wide);
+    warp.block->observe(warp, lanes, {address, global, target.owner}, acquires, wide);
   });
 }
 
 void note_published(Warp& warp, const MemoryOp& op, const Target& target, const std::uint64_t* addresses) {
   const bool releases = op.order == Order::kRelease || op.order == Order::kAcqRel;
   const bool global = target.space == Space::kGlobal;
+  const bool wide = warp.block->reaches_out(op.wide, op.cluster_scope);
   for_each_address(addresses, target.lanes, [&](LaneMask lanes, std::uint64_t address) {
-    warp.block->publish(warp, lanes, {address, global}, releases, op.wide);
+    warp.block->publish(warp, lanes, {address, global, target.owner}, releases, wide);
   });
   if (releases) warp.block->shared_races().clocks().advance(warp.index);
 }

@@ -42,12 +42,28 @@ enum class Special : std::uint8_t {
   kGlobaltimerHi,
   kDynamicSmemSize,
   kTotalSmemSize,
-  kZero32,
-  kOne32,  // the block's place in its cluster of one
+  kClusterIdX,
+  kClusterIdY,
+  kClusterIdZ,
+  kNclusterIdX,
+  kNclusterIdY,
+  kNclusterIdZ,
+  kClusterRank,
+  kClusterBlocks,
+  kClusterBlockX,
+  kClusterBlockY,
+  kClusterBlockZ,
+  kClusterNblockX,
+  kClusterNblockY,
+  kClusterNblockZ,
+  kExplicitCluster,
+  kGridWorkspaceHigh,  // the memory that a cooperative launch gives to its grid barrier
+  kGridWorkspaceLow,
 };
 std::optional<Special> special_named(std::string_view name);
 unsigned bytes_of_special(Special special);
-void run_special(Warp&, const Instr&, LaneMask);  // d = special register imm
+void run_special(Warp&, const Instr&, LaneMask);            // d = special register imm
+void run_special_predicate(Warp&, const Instr&, LaneMask);  // p d = %is_explicit_cluster
 
 // ---- moves.cc ----
 void run_move_predicate(Warp&, const Instr&, LaneMask);  // d = a ^ imm
@@ -57,10 +73,11 @@ void run_xor_predicate(Warp&, const Instr&, LaneMask);
 void run_not_predicate(Warp&, const Instr&, LaneMask);
 void run_select_predicate(Warp&, const Instr&, LaneMask);  // d = c ? a : b, all predicates
 // Lists: aux names the list of `imm` parts.
-Handler pack_handler(unsigned part_bytes);               // d = parts, the first lowest
-Handler unpack_handler(unsigned part_bytes);             // parts = a
-Handler move_wide_handler();                             // 16 bytes
-void run_is_in_window(Warp&, const Instr&, LaneMask);    // p d = the 64-bit a lies in the window imm
+Handler pack_handler(unsigned part_bytes);    // d = parts, the first lowest
+Handler unpack_handler(unsigned part_bytes);  // parts = a
+Handler move_wide_handler();                  // 16 bytes
+void run_is_in_window(Warp&, const Instr&,
+                      LaneMask);  // p d = the 64-bit a lies in the window imm; | 1: of the cluster
 void run_division_check(Warp&, const Instr&, LaneMask);  // reports lanes whose divisor a (imm bytes) is zero
 
 enum class Property : std::uint8_t { kFinite, kInfinite, kNumber, kNotANumber, kNormal, kSubnormal };
@@ -98,6 +115,10 @@ void run_branch_list(Warp&, const Instr&, LaneMask);  // to branch_lists[aux][a]
 void run_exit(Warp&, const Instr&, LaneMask);
 void run_trap(Warp&, const Instr&, LaneMask);
 void run_nothing(Warp&, const Instr&, LaneMask);
+// aux: offsets in local memory, in Function::lists. vprintf: format, arguments, result (imm 1).
+// __assertfail: expression, file, line, function.
+void run_print(Warp&, const Instr&, LaneMask);
+void run_assert(Warp&, const Instr&, LaneMask);
 void run_sleep(Warp&, const Instr&, LaneMask);
 
 // ---- barrier_ops.cc ----
@@ -105,7 +126,15 @@ enum class BarrierKind : std::uint8_t { kSync, kArrive, kRedPopc, kRedAnd, kRedO
 // imm: kind | aligned << 8 | has count << 9 | c negated << 10; a: barrier, b: count; c: predicate; d: result.
 void run_barrier(Warp&, const Instr&, LaneMask);
 void run_warp_barrier(Warp&, const Instr&, LaneMask);  // a: member mask
-void run_fence(Warp&, const Instr&, LaneMask);         // imm: 1 for scopes beyond the block
+
+// ---- cluster_ops.cc ----
+void run_cluster_arrive(Warp&, const Instr&, LaneMask);  // imm: aligned | relaxed << 1
+void run_cluster_wait(Warp&, const Instr&, LaneMask);    // imm: aligned
+void run_map_to_block(Warp&, const Instr&,
+                      LaneMask);  // mapa: d = the address a in block b; imm: bytes of both
+void run_block_of_address(Warp&, const Instr&,
+                          LaneMask);            // getctarank: d = rank of the block of a; imm: bytes
+void run_fence(Warp&, const Instr&, LaneMask);  // imm: 1 for scopes beyond the cluster, 2 for the cluster
 
 // ---- warp_ops.cc ----
 enum class ShuffleMode : std::uint8_t { kUp, kDown, kButterfly, kIndex };
@@ -124,5 +153,8 @@ void run_elect(Warp&, const Instr&, LaneMask);  // d|e; a mask
 void run_load(Warp&, const Instr&, LaneMask);
 void run_store(Warp&, const Instr&, LaneMask);
 void run_atomic(Warp&, const Instr&, LaneMask);  // list: results (none for red), then operands
+// What an atomic operation on memory that holds `old` leaves there; c: the new value of cas.
+std::uint64_t combine_atomic(AtomicOp op, Type type, Space space, std::uint64_t old, std::uint64_t b,
+                             std::uint64_t c);
 
 }  // namespace moe4::ptx

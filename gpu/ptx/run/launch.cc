@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "gpu/ptx/run/cluster.h"
 #include "gpu/ptx/run/collector.h"
 #include "gpu/ptx/run/findings.h"
 #include "gpu/ptx/run/global_races.h"
@@ -24,45 +25,70 @@ std::uint32_t shared_limit(const std::string& target) {
   return 227u << 10;
 }
 
-Dim3 block_id(const Launch& launch, std::uint64_t linear) {
-  return {static_cast<std::uint32_t>(linear % launch.grid.x),
-          static_cast<std::uint32_t>(linear / launch.grid.x % launch.grid.y),
-          static_cast<std::uint32_t>(linear / launch.grid.x / launch.grid.y)};
-}
-
-// Blocks that have nothing to do with each other, on several host threads.
+// Clusters that have nothing to do with each other, on several host threads.
 LaunchReport run_independent(Run& run, const Options& options, int threads) {
   // Work is handed out in rounds of this size, so that what runs before a launch is stopped is always the
   // same.
   constexpr std::uint64_t kRound = 256;
-  const std::uint64_t count = blocks_of(*run.launch), budget = budget_of(options);
-  const BlockOrder order(count, options.schedule);
+  const std::uint64_t count = clusters_of(run), budget = budget_of(options);
+  const ClusterOrder order(count, options.schedule);
   Collector collector(run, options);
-  std::vector<std::unique_ptr<Block>> blocks(static_cast<std::size_t>(threads));
+  std::vector<std::unique_ptr<Cluster>> clusters(static_cast<std::size_t>(threads));
   for (std::uint64_t begin = 0; begin < count; begin += kRound) {
     const std::uint64_t size = std::min(kRound, count - begin);
     const std::uint64_t left = budget - collector.instructions();
-    std::vector<Block::Result> results(size);
+    std::vector<std::vector<Block::Result>> results(size);
+    std::vector<Dim3> places(size);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (std::uint64_t i = 0; i < size; ++i) {
       const FloatEnvironment environment;
-      std::unique_ptr<Block>& block = blocks[static_cast<std::size_t>(omp_get_thread_num())];
-      if (block == nullptr) block = std::make_unique<Block>(run);
-      block->start(order(begin + i));
-      block->resume(left);
-      results[i] = block->take_result();
+      std::unique_ptr<Cluster>& cluster = clusters[static_cast<std::size_t>(omp_get_thread_num())];
+      if (cluster == nullptr) cluster = std::make_unique<Cluster>(run);
+      cluster->start(order(begin + i));
+      cluster->resume(left);
+      places[i] = cluster->block(0).id();
+      results[i] = cluster->take_results();
     }
     for (std::uint64_t i = 0; i < size; ++i) {
-      const bool finished = results[i].finished;
-      collector.add(std::move(results[i]));
+      const bool finished = std::all_of(results[i].begin(), results[i].end(),
+                                        [](const Block::Result& r) { return r.finished; });
+      for (Block::Result& result : results[i]) collector.add(std::move(result));
       if (finished && collector.instructions() > budget) {
-        collector.over_budget(block_id(*run.launch, order(begin + i)));
+        collector.over_budget(places[i]);
         return std::move(collector.report());
       }
     }
     if (!collector.report().completed) break;
   }
   return std::move(collector.report());
+}
+
+// The blocks of a cluster, or why the launch cannot have them.
+std::optional<Error> place_clusters(const Launch& launch, const Function& function, Run* run) {
+  const auto refuse = [](std::string message) { return Error{0, "", std::move(message)}; };
+  const std::optional<Dim3> required = function.info.required_cluster;
+  const Dim3 cluster = launch.cluster.value_or(required.value_or(Dim3{}));
+  const Dim3 grid = launch.grid;
+  if (required && !(*required == cluster)) {
+    return refuse("cluster " + to_string(cluster) + " differs from .reqnctapercluster " +
+                  to_string(*required));
+  }
+  const std::uint64_t blocks = std::uint64_t{cluster.x} * cluster.y * cluster.z;
+  if (cluster.x > kMaxCluster || cluster.y > kMaxCluster || cluster.z > kMaxCluster || blocks == 0 ||
+      blocks > kMaxCluster) {
+    return refuse("cluster " + to_string(cluster) + " has not 1 … 16 blocks");
+  }
+  if (function.info.max_cluster_blocks != 0 && blocks > function.info.max_cluster_blocks) {
+    return refuse("cluster " + to_string(cluster) + " exceeds .maxclusterrank " +
+                  std::to_string(function.info.max_cluster_blocks));
+  }
+  if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+    return refuse("grid " + to_string(grid) + " is no multiple of the cluster " + to_string(cluster));
+  }
+  run->cluster = cluster;
+  run->cluster_blocks = static_cast<std::uint32_t>(blocks);
+  run->explicit_cluster = launch.cluster.has_value() || required.has_value();
+  return std::nullopt;
 }
 
 }  // namespace
@@ -104,6 +130,7 @@ std::optional<Error> prepare(const Module& module, Memory& memory, const Launch&
       return refuse("block " + to_string(block) + " exceeds .maxntid " + to_string(most));
     }
   }
+  if (auto error = place_clusters(launch, *function, run)) return error;
   if (launch.parameters.size() != function->info.parameter_bytes) {
     return refuse("the parameters are " + std::to_string(launch.parameters.size()) +
                   " bytes, the entry takes " + std::to_string(function->info.parameter_bytes));
@@ -128,6 +155,7 @@ std::optional<Error> prepare(const Module& module, Memory& memory, const Launch&
   for (const ModuleData::Piece& piece : program.constants.pieces) {
     std::memcpy(run->constants.data() + piece.at, piece.bytes.data(), piece.bytes.size());
   }
+  if (launch.cooperative) run->grid_workspace = memory.impl().grid_workspace();
   run->globals = program.globals.bytes != 0 ? &memory.impl().globals_of(program) : nullptr;
   return std::nullopt;
 }
@@ -136,7 +164,7 @@ LaunchReport run_blocks(Run& run, const Options& options) {
   run.serial = run.function->blocks_communicate;
   const int wanted = options.host_threads > 0 ? options.host_threads : omp_get_max_threads();
   const auto threads =
-      static_cast<int>(std::min<std::uint64_t>(std::clamp(wanted, 1, 1024), blocks_of(*run.launch)));
+      static_cast<int>(std::min<std::uint64_t>(std::clamp(wanted, 1, 1024), clusters_of(run)));
   run.share_check = !run.serial && threads > 1;
   run.track_global = options.checks || run.share_check;
   if (run.track_global) start_global_races(run);

@@ -43,20 +43,22 @@ void for_equal_addresses(const std::uint64_t* addresses, LaneMask mask, const Vi
 }  // namespace
 
 void report_shared(Warp& warp, std::uint32_t instr, std::uint64_t address, bool wrote,
-                   const SharedRaces::Conflict& conflict, bool formal) {
+                   const SharedRaces::Conflict& conflict, bool formal, Block* owner) {
   using Why = SharedRaces::Conflict::Why;
   Block& block = *warp.block;
+  Block& home = owner != nullptr ? *owner : block;
   std::string message = std::string(wrote ? "store to" : "load from") + " shared memory " + hex(address) +
                         block.shared_name(address);
+  if (&home != &block) message += " of block " + to_string(home.id());
   std::optional<Place> other;
   Check check = Check::kSharedRace;
   switch (conflict.why) {
     case Why::kPending: {
-      const auto pending = block.async().find(static_cast<std::uint32_t>(address), !wrote);
+      const auto pending = home.async().find(static_cast<std::uint32_t>(address), !wrote);
       message += " while an asynchronous ";
       message += pending ? pending->what : conflict.other_wrote ? "write" : "read";
       message += " of it is pending (no wait between)";
-      if (pending) other = block.place(pending->instr, pending->warp, pending->lane);
+      if (pending) other = block.peer(pending->block).place(pending->instr, pending->warp, pending->lane);
       break;
     }
     case Why::kNoFence:
@@ -64,10 +66,14 @@ void report_shared(Warp& warp, std::uint32_t instr, std::uint64_t address, bool 
       message += " by the asynchronous proxy after an ordinary store, with no fence.proxy.async between";
       break;
     case Why::kUnordered: {
-      const bool same_warp = conflict.other_warp == warp.index;
-      message += std::string(" is not ordered with a ") + (conflict.other_wrote ? "store" : "load") + " by " +
-                 (same_warp ? "another lane of the warp (no warp barrier between)"
-                            : "another warp (no barrier between)");
+      const bool same_warp = conflict.other_warp == warp.index && conflict.other_block == block.rank();
+      message += std::string(" is not ordered with a ") + (conflict.other_wrote ? "store" : "load") + " by ";
+      if (conflict.other_block != block.rank()) {
+        message += "another block of the cluster (no cluster barrier between)";
+      } else {
+        message += same_warp ? "another lane of the warp (no warp barrier between)"
+                             : "another warp (no barrier between)";
+      }
       break;
     }
   }
@@ -75,7 +81,8 @@ void report_shared(Warp& warp, std::uint32_t instr, std::uint64_t address, bool 
   if (finding == nullptr) return;
   finding->formal = formal;
   if (conflict.why != Why::kPending) {
-    other = block.place(conflict.other_instr, conflict.other_warp, conflict.other_lane);
+    other = block.peer(conflict.other_block)
+                .place(conflict.other_instr, conflict.other_warp, conflict.other_lane);
   }
   finding->other = std::move(other);
 }
@@ -171,7 +178,8 @@ void check_lane_conflicts(Warp& warp, const Instr& instr, const MemoryOp& op, co
 
 void note_shared_read(Warp& warp, const Instr& instr, const MemoryOp& op, const Target& target,
                       const std::uint64_t* addresses) {
-  SharedRaces& races = warp.block->shared_races();
+  SharedRaces& races = target.owner->shared_races();
+  const WarpClocks* peer = &warp.block->shared_races().clocks();
   const std::uint32_t bytes = std::uint32_t{op.element_bytes} * op.count;
   const std::uint32_t at = instr_index(warp, instr);
   const bool strong = op.order != Order::kWeak;
@@ -182,16 +190,17 @@ void note_shared_read(Warp& warp, const Instr& instr, const MemoryOp& op, const 
     SharedRaces::Conflict conflict;
     const auto offset = static_cast<std::uint32_t>(addresses[lane]);
     if (op.used_bytes == ~0ull) {
-      if (races.read(warp.index, lane, second[lane], offset, bytes, strong, at, &conflict)) {
-        report_shared(warp, instr_index(warp, instr), addresses[lane], false, conflict);
+      if (races.read(warp.index, lane, second[lane], offset, bytes, strong, at, &conflict, peer)) {
+        report_shared(warp, instr_index(warp, instr), addresses[lane], false, conflict, false, target.owner);
       }
       return;
     }
     // Only the bytes that the program uses.
     for (std::uint32_t i = 0; i < bytes; ++i) {
       if (((op.used_bytes >> i) & 1) &&
-          races.read(warp.index, lane, second[lane], offset + i, 1, strong, at, &conflict)) {
-        report_shared(warp, instr_index(warp, instr), addresses[lane] + i, false, conflict);
+          races.read(warp.index, lane, second[lane], offset + i, 1, strong, at, &conflict, peer)) {
+        report_shared(warp, instr_index(warp, instr), addresses[lane] + i, false, conflict, false,
+                      target.owner);
       }
     }
   });
@@ -199,17 +208,18 @@ void note_shared_read(Warp& warp, const Instr& instr, const MemoryOp& op, const 
 
 void note_shared_write(Warp& warp, const Instr& instr, const MemoryOp& op, const Target& target,
                        const std::uint64_t* addresses, bool strong) {
-  SharedRaces& races = warp.block->shared_races();
+  SharedRaces& races = target.owner->shared_races();
+  const WarpClocks* peer = &warp.block->shared_races().clocks();
   const std::uint32_t bytes = std::uint32_t{op.element_bytes} * op.count;
   // Lanes that store to one place in one instruction were compared already: one of them stands for all.
   const LaneMask mask = strong ? target.lanes : distinct_lanes(addresses, target.lanes);
   for_lanes(mask, [&](unsigned lane) {
     SharedRaces::Conflict conflict;
-    note_mbarrier_overwritten(warp, instr_index(warp, instr), lane,
+    note_mbarrier_overwritten(warp, instr_index(warp, instr), lane, *target.owner,
                               static_cast<std::uint32_t>(addresses[lane]), bytes);
     if (races.write(warp.index, lane, static_cast<std::uint32_t>(addresses[lane]), bytes, strong,
-                    instr_index(warp, instr), &conflict)) {
-      report_shared(warp, instr_index(warp, instr), addresses[lane], true, conflict);
+                    instr_index(warp, instr), &conflict, peer)) {
+      report_shared(warp, instr_index(warp, instr), addresses[lane], true, conflict, false, target.owner);
     }
   });
 }
@@ -232,7 +242,7 @@ void note_matrix_write(Warp& warp, const Instr& instr, const Target& target, con
   SharedRaces& races = warp.block->shared_races();
   for_lanes(target.lanes, [&](unsigned lane) {
     const unsigned row = lane % 8;
-    note_mbarrier_overwritten(warp, instr_index(warp, instr), lane,
+    note_mbarrier_overwritten(warp, instr_index(warp, instr), lane, *target.owner,
                               static_cast<std::uint32_t>(addresses[lane]), 16);
     for (unsigned word = 0; word < 4; ++word) {
       SharedRaces::Conflict conflict;

@@ -33,7 +33,8 @@ void note_matrix_write(Warp& warp, const Instr& instr, const Target& target, con
                        bool transposed);
 
 // A conflict that SharedRaces has found, as a finding. formal: Finding::formal.
+// owner: whose shared memory, the block's own by default.
 void report_shared(Warp& warp, std::uint32_t instr, std::uint64_t address, bool wrote,
-                   const SharedRaces::Conflict& conflict, bool formal = false);
+                   const SharedRaces::Conflict& conflict, bool formal = false, Block* owner = nullptr);
 
 }  // namespace moe4::ptx

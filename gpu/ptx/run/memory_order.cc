@@ -45,8 +45,10 @@ void Block::fence(Warp& warp, LaneMask lanes, bool wide) {
 void Block::observe(Warp& warp, LaneMask lanes, const SyncLocation& at, bool acquires, bool wide) {
   BlockClock found;
   bool any = false;
-  if (const auto here = released_.find(at.key()); here != released_.end()) {
-    found = here->second;
+  const Block& home = at.owner != nullptr ? *at.owner : *this;
+  if (&home != this && !wide) return;
+  if (const auto here = home.released_.find(at.key()); here != home.released_.end()) {
+    found = told(here->second, home.linear_, linear_);
     any = true;
   }
   if (at.global && wide && run_.sync != nullptr) {
@@ -96,6 +98,14 @@ std::optional<BlockClock> Block::fenced_clock(const Warp& warp, LaneMask lanes, 
 void Block::publish(Warp& warp, LaneMask lanes, const SyncLocation& at, bool releases, bool wide) {
   WarpClocks& clocks = shared_races_.clocks();
   const bool others = at.global && wide && run_.sync != nullptr;
+  Block& home = at.owner != nullptr ? *at.owner : *this;
+  if (&home != this) {
+    // Another block of the cluster: only what reaches beyond this one.
+    if (!wide) return;
+    const auto clock = arrival_clock(warp, lanes, releases);
+    if (clock) join(home.released_[at.key()], told(*clock, linear_, home.linear_));
+    return;
+  }
   if (releases) {
     const BlockClock clock = clocks.released(warp, lanes);
     join(released_[at.key()], clock);
@@ -107,9 +117,15 @@ void Block::publish(Warp& warp, LaneMask lanes, const SyncLocation& at, bool rel
   if (const auto clock = fenced_clock(warp, lanes, true)) run_.sync->release(at.address, linear_, *clock);
 }
 
-// imm: 1 when the scope reaches other blocks.
+std::optional<BlockClock> Block::arrival_clock(const Warp& warp, LaneMask lanes, bool releases) {
+  if (releases) return shared_races_.clocks().released(warp, lanes);
+  return fenced_clock(warp, lanes, true);
+}
+
+// imm: 1 when the scope reaches other blocks, 2 when it reaches those of the cluster.
 void run_fence(Warp& warp, const Instr& instr, LaneMask mask) {
-  if (warp.block->checks()) warp.block->fence(warp, mask, instr.imm != 0);
+  Block& block = *warp.block;
+  if (block.checks()) block.fence(warp, mask, block.reaches_out(instr.imm == 1, instr.imm == 2));
 }
 
 }  // namespace moe4::ptx

@@ -114,8 +114,13 @@ void run_is_in_window(Warp& warp, const Instr& instr, LaneMask mask) {
     const std::uint64_t window = a[lane] & ~(kWindowBytes - 1);
     const bool other =
         window == kSharedWindow || window == kLocalWindow || window == kConstWindow || window == kParamWindow;
+    // The window of the cluster holds those of its blocks.
+    const std::uint64_t place = (a[lane] & (kWindowBytes - 1)) >> kRankShift;
+    const bool own =
+        window != kSharedWindow || (instr.imm & 1) != 0 || place == 0 || place - 1 == warp.block->rank();
     // Window 0 stands for global memory: whatever lies in no other window.
-    if (instr.imm == 0 ? !other : window == instr.imm) inside |= LaneMask{1} << lane;
+    if (instr.imm == 0 ? !other : window == (instr.imm & ~std::uint64_t{1}) && own)
+      inside |= LaneMask{1} << lane;
   }
   assign(warp, instr.d, inside, mask);
 }

@@ -35,48 +35,57 @@ std::uint32_t MatrixReads::add(std::vector<MatrixRead> set) {
   return static_cast<std::uint32_t>(sets_.size() - 1);
 }
 
-const MatrixRead* SharedRaces::unordered_matrix_read(const Cell& cell, unsigned warp, unsigned lane) const {
+const MatrixRead* SharedRaces::unordered_matrix_read(const Cell& cell, const WarpClocks& clocks,
+                                                     unsigned warp, unsigned lane) const {
   if (cell.matrix_readers == 0) return nullptr;
   for (const MatrixRead& read : matrix_reads_[cell.matrix_readers]) {
-    if (!clocks_.ordered(read.who, warp, lane)) return &read;
+    if (!clocks.ordered_in_cluster(clocks_.rank(), read.who, warp, lane)) return &read;
   }
   return nullptr;
 }
 
-SharedRaces::Conflict SharedRaces::conflict_with(const MatrixRead& read, unsigned lane) {
-  return {lane, read.who.agent() - kMatrixAgent, 0, read.instr, false, Conflict::Why::kUnordered};
+SharedRaces::Conflict SharedRaces::conflict_with(const MatrixRead& read, unsigned lane) const {
+  return {lane,          read.who.agent() - kMatrixAgent, 0, read.instr, false, Conflict::Why::kUnordered,
+          clocks_.rank()};
 }
 
-void SharedRaces::start(std::uint32_t bytes, unsigned granule, unsigned warps) {
+void SharedRaces::start(std::uint32_t bytes, unsigned granule, unsigned warps, unsigned rank,
+                        const std::uint64_t* cluster) {
   shift_ = static_cast<unsigned>(std::countr_zero(granule));
   const std::size_t count = (bytes >> shift_) + 1;
   if (used_ || cells_.size() != count) cells_.assign(count, Cell{});
   used_ = false;
   matrix_reads_.clear();
-  clocks_.start(warps);
+  clocks_.start(warps, rank, cluster);
 }
 
 SharedRaces::Conflict SharedRaces::conflict_with_writer(const Cell& cell, unsigned lane) const {
-  if (!cell.writer.async()) {
-    return {lane, cell.writer.warp(), cell.writer.lane(), cell.writer_instr, true, Conflict::Why::kUnordered};
-  }
-  return {lane, cell.writer_instr >> kSecondLane, 0, cell.writer_instr & kInstr,
-          true, Conflict::Why::kUnordered};
+  Conflict conflict{lane, cell.writer.warp(),       cell.writer.lane(), cell.writer_instr,
+                    true, Conflict::Why::kUnordered};
+  conflict.other_block = cell.writer_issuer;
+  if (!cell.writer.async()) return conflict;
+  conflict.other_warp = cell.writer_instr >> kSecondLane;
+  conflict.other_lane = 0;
+  conflict.other_instr = cell.writer_instr & kInstr;
+  return conflict;
 }
 
 SharedRaces::Conflict SharedRaces::conflict_with_reader(const Cell& cell, unsigned slot, unsigned warp,
-                                                        unsigned lane) const {
+                                                        unsigned lane, unsigned rank) const {
   const Who reader = cell.readers[slot];
   const std::uint32_t instr = cell.reader_instr[slot] & kInstr;
-  const bool itself = reader.warp() == warp && reader.lane() == lane;
+  const bool itself = reader.warp() == warp && reader.lane() == lane && cell.reader_block[slot] == rank;
   const unsigned other = itself ? cell.reader_instr[slot] >> kSecondLane : reader.lane();
-  return {lane, reader.warp(), other, instr, false, Conflict::Why::kUnordered};
+  return {lane, reader.warp(), other, instr, false, Conflict::Why::kUnordered, cell.reader_block[slot]};
 }
 
 bool SharedRaces::read(unsigned warp, unsigned lane, unsigned second, std::uint32_t offset,
-                       std::uint32_t bytes, bool strong, std::uint32_t instr, Conflict* conflict) {
+                       std::uint32_t bytes, bool strong, std::uint32_t instr, Conflict* conflict,
+                       const WarpClocks* peer) {
   used_ = true;
-  Who me = Who::make(clocks_.epoch(warp), strong, warp, lane);
+  const WarpClocks& clocks = peer != nullptr ? *peer : clocks_;
+  const unsigned rank = clocks.rank();
+  Who me = Who::make(clocks.epoch(warp), strong, warp, lane);
   if (second != lane) me.bits |= Who::kSeveral;
   const std::uint32_t last = (offset + bytes - 1) >> shift_;
   bool race = false;
@@ -88,61 +97,73 @@ bool SharedRaces::read(unsigned warp, unsigned lane, unsigned second, std::uint3
     }
     if (!cell.writer.nobody() && !(strong && cell.writer.strong())) {
       for (const unsigned reader : {lane, second}) {
-        if (clocks_.ordered(cell.writer, warp, reader)) continue;
+        if (clocks.ordered_in_cluster(cell.writer_block, cell.writer, warp, reader)) continue;
         *conflict = conflict_with_writer(cell, reader);
         race = true;
         break;
       }
     }
-    if (cell.readers[0].bits == me.bits || cell.readers[1].bits == me.bits) continue;
+    const auto this_warp = [&](unsigned k) {
+      const Who reader = cell.readers[k];
+      return !reader.nobody() && reader.warp() == warp && cell.reader_block[k] == rank;
+    };
+    if ((cell.readers[0].bits == me.bits && this_warp(0)) ||
+        (cell.readers[1].bits == me.bits && this_warp(1)))
+      continue;
     // A slot for each of two warps, so that one of them is not the warp that writes next.
     unsigned slot = 1;
     for (const unsigned k : {0u, 1u}) {
-      if (!cell.readers[k].nobody() && cell.readers[k].warp() == warp) {
+      if (this_warp(k)) {
         slot = k;
         break;
       }
-      if (cell.readers[k].nobody() || clocks_.ordered(cell.readers[k], warp, lane)) {
+      if (cell.readers[k].nobody() ||
+          clocks.ordered_in_cluster(cell.reader_block[k], cell.readers[k], warp, lane)) {
         slot = k;
-        const Who next = cell.readers[1];
-        if (k == 0 && !next.nobody() && next.warp() == warp) slot = 1;
+        if (k == 0 && this_warp(1)) slot = 1;
         break;
       }
     }
     const Who before = cell.readers[slot];
     Who now = me;
     unsigned other = second;
-    if (!before.nobody() && before.warp() == warp && second == lane && !clocks_.ordered(before, warp, lane)) {
+    if (this_warp(slot) && second == lane && !clocks.ordered(before, warp, lane)) {
       // Another lane's read that nothing has ordered yet stays on record beside this one.
       other = before.lane() != lane ? before.lane() : cell.reader_instr[slot] >> kSecondLane;
       if (other != lane) now.bits |= Who::kSeveral;
     }
     cell.readers[slot] = now;
+    cell.reader_block[slot] = static_cast<std::uint8_t>(rank);
     cell.reader_instr[slot] = instr | (other << kSecondLane);
   }
   return race;
 }
 
 bool SharedRaces::write(unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes, bool strong,
-                        std::uint32_t instr, Conflict* conflict) {
+                        std::uint32_t instr, Conflict* conflict, const WarpClocks* peer) {
   used_ = true;
-  const Who me = Who::make(clocks_.epoch(warp), strong, warp, lane);
+  const WarpClocks& clocks = peer != nullptr ? *peer : clocks_;
+  const unsigned rank = clocks.rank();
+  const Who me = Who::make(clocks.epoch(warp), strong, warp, lane);
   const std::uint32_t last = (offset + bytes - 1) >> shift_;
   bool race = false;
   for (std::uint32_t i = offset >> shift_; i <= last; ++i) {
     Cell& cell = cells_[i];
     if (!cell.writer.nobody() && !(strong && cell.writer.strong()) &&
-        !clocks_.ordered(cell.writer, warp, lane)) {
+        !clocks.ordered_in_cluster(cell.writer_block, cell.writer, warp, lane)) {
       *conflict = conflict_with_writer(cell, lane);
       race = true;
     }
     for (unsigned k = 0; k < 2; ++k) {
       const Who reader = cell.readers[k];
-      if (reader.nobody() || (strong && reader.strong()) || clocks_.ordered(reader, warp, lane)) continue;
-      *conflict = conflict_with_reader(cell, k, warp, lane);
+      if (reader.nobody() || (strong && reader.strong()) ||
+          clocks.ordered_in_cluster(cell.reader_block[k], reader, warp, lane)) {
+        continue;
+      }
+      *conflict = conflict_with_reader(cell, k, warp, lane, rank);
       race = true;
     }
-    if (const MatrixRead* read = unordered_matrix_read(cell, warp, lane)) {
+    if (const MatrixRead* read = unordered_matrix_read(cell, clocks, warp, lane)) {
       *conflict = conflict_with(*read, lane);
       race = true;
     }
@@ -152,6 +173,7 @@ bool SharedRaces::write(unsigned warp, unsigned lane, std::uint32_t offset, std:
     }
     cell.writer = me;
     cell.writer_instr = instr;
+    cell.writer_block = cell.writer_issuer = static_cast<std::uint8_t>(rank);
     cell.readers[0] = cell.readers[1] = Who{};
     cell.matrix_readers = 0;
   }
@@ -159,8 +181,9 @@ bool SharedRaces::write(unsigned warp, unsigned lane, std::uint32_t offset, std:
 }
 
 bool SharedRaces::issue(bool writes, unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes,
-                        bool async_proxy, Conflict* conflict) {
+                        bool async_proxy, Conflict* conflict, const WarpClocks* peer) {
   used_ = true;
+  const WarpClocks& clocks = peer != nullptr ? *peer : clocks_;
   const std::uint32_t last = (offset + bytes - 1) >> shift_;
   bool race = false;
   const auto found = [&](const Conflict& what) {
@@ -175,19 +198,24 @@ bool SharedRaces::issue(bool writes, unsigned warp, unsigned lane, std::uint32_t
       found({lane, 0, 0, 0, cell.pending_writes != 0, Conflict::Why::kPending});
     }
     if (!cell.writer.nobody()) {
-      if (!clocks_.ordered(cell.writer, warp, lane)) {
+      if (!clocks.ordered_in_cluster(cell.writer_block, cell.writer, warp, lane)) {
         found(conflict_with_writer(cell, lane));
-      } else if (async_proxy && !clocks_.proxied(FencedSpace::kShared, cell.writer, warp, lane)) {
+      } else if (async_proxy && cell.writer_block == clocks.rank() &&
+                 !clocks.proxied(FencedSpace::kShared, cell.writer, warp, lane)) {
+        // Proxy fences of shared memory are followed within a block.
         Conflict unfenced = conflict_with_writer(cell, lane);
         unfenced.why = Conflict::Why::kNoFence;
         found(unfenced);
       }
     }
     for (unsigned k = 0; writes && k < 2; ++k) {
-      if (cell.readers[k].nobody() || clocks_.ordered(cell.readers[k], warp, lane)) continue;
-      found(conflict_with_reader(cell, k, warp, lane));
+      if (cell.readers[k].nobody() ||
+          clocks.ordered_in_cluster(cell.reader_block[k], cell.readers[k], warp, lane)) {
+        continue;
+      }
+      found(conflict_with_reader(cell, k, warp, lane, clocks.rank()));
     }
-    if (const MatrixRead* read = writes ? unordered_matrix_read(cell, warp, lane) : nullptr) {
+    if (const MatrixRead* read = writes ? unordered_matrix_read(cell, clocks, warp, lane) : nullptr) {
       found(conflict_with(*read, lane));
     }
     ++(writes ? cell.pending_writes : cell.pending_reads);
@@ -196,7 +224,7 @@ bool SharedRaces::issue(bool writes, unsigned warp, unsigned lane, std::uint32_t
 }
 
 void SharedRaces::complete(bool writes, Who who, unsigned warp, std::uint32_t offset, std::uint32_t bytes,
-                           std::uint32_t instr) {
+                           std::uint32_t instr, std::optional<unsigned> issuer) {
   if (matrix_reads_.full()) {
     // Only the sets that cells still have are kept.
     MatrixReads fresh;
@@ -214,6 +242,8 @@ void SharedRaces::complete(bool writes, Who who, unsigned warp, std::uint32_t of
     --(writes ? cell.pending_writes : cell.pending_reads);
     if (writes) {
       cell.writer = who;
+      cell.writer_block = static_cast<std::uint8_t>(clocks_.rank());
+      cell.writer_issuer = static_cast<std::uint8_t>(issuer.value_or(clocks_.rank()));
       cell.writer_instr = who.async() ? instr | (warp << kSecondLane) : instr;
       cell.readers[0] = cell.readers[1] = Who{};
       cell.matrix_readers = 0;
@@ -224,13 +254,20 @@ void SharedRaces::complete(bool writes, Who who, unsigned warp, std::uint32_t of
       continue;
     }
     // One slot for the warp itself, else the first that is free.
-    const auto same = [&](Who other) { return !other.nobody() && other.warp() == who.warp(); };
-    const unsigned slot = same(cell.readers[0])                                ? 0
-                          : same(cell.readers[1]) || !cell.readers[0].nobody() ? 1
-                                                                               : 0;
+    const auto same = [&](unsigned k) {
+      return !cell.readers[k].nobody() && cell.readers[k].warp() == who.warp() &&
+             cell.reader_block[k] == clocks_.rank();
+    };
+    const unsigned slot = same(0) ? 0 : same(1) || !cell.readers[0].nobody() ? 1 : 0;
+    cell.reader_block[slot] = static_cast<std::uint8_t>(clocks_.rank());
     cell.readers[slot] = who;
     cell.reader_instr[slot] = instr | (who.lane() << kSecondLane);
   }
+}
+
+void SharedRaces::end_read(std::uint32_t offset, std::uint32_t bytes) {
+  const std::uint32_t last = (offset + bytes - 1) >> shift_;
+  for (std::uint32_t i = offset >> shift_; i <= last; ++i) --cells_[i].pending_reads;
 }
 
 void GlobalSync::release(std::uint64_t address, std::uint64_t block, const BlockClock& from) {

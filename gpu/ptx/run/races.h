@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -35,7 +36,8 @@ class MatrixReads {
 class SharedRaces {
  public:
   // granule: bytes that every store covers whole.
-  void start(std::uint32_t bytes, unsigned granule, unsigned warps);
+  void start(std::uint32_t bytes, unsigned granule, unsigned warps, unsigned rank = 0,
+             const std::uint64_t* cluster = nullptr);
   WarpClocks& clocks() { return clocks_; }
 
   struct Conflict {
@@ -48,21 +50,26 @@ class SharedRaces {
       kPending,  // with an asynchronous operation that nobody has waited for; `other_…` is not set
       kNoFence,  // an ordinary write is not made visible to the asynchronous proxy
     } why = Why::kUnordered;
+    unsigned other_block = 0;  // rank in the cluster
   };
+  // peer: the clocks of another block of the cluster that accesses this memory; none: the block itself.
   // False: no race. Otherwise the access that this one races with. second: another lane that reads the same
   // bytes in this instruction, `lane` itself when there is none.
   bool read(unsigned warp, unsigned lane, unsigned second, std::uint32_t offset, std::uint32_t bytes,
-            bool strong, std::uint32_t instr, Conflict* conflict);
+            bool strong, std::uint32_t instr, Conflict* conflict, const WarpClocks* peer = nullptr);
   bool write(unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes, bool strong,
-             std::uint32_t instr, Conflict* conflict);
+             std::uint32_t instr, Conflict* conflict, const WarpClocks* peer = nullptr);
 
   // An asynchronous operation is issued by a lane: its bytes are pending from now on. async_proxy: it reads
   // or writes through the asynchronous proxy (all but cp.async).
   bool issue(bool writes, unsigned warp, unsigned lane, std::uint32_t offset, std::uint32_t bytes,
-             bool async_proxy, Conflict* conflict);
+             bool async_proxy, Conflict* conflict, const WarpClocks* peer = nullptr);
   // … and is complete: from now on it counts as an access of `who`.
+  // issuer: the block of `warp`, the block itself by default.
   void complete(bool writes, Who who, unsigned warp, std::uint32_t offset, std::uint32_t bytes,
-                std::uint32_t instr);
+                std::uint32_t instr, std::optional<unsigned> issuer = {});
+  // A copy to another block has read these bytes; what it told that block orders what comes next.
+  void end_read(std::uint32_t offset, std::uint32_t bytes);
 
  private:
   struct Cell {
@@ -71,13 +78,17 @@ class SharedRaces {
     Who readers[2];
     std::uint32_t reader_instr[2] = {0, 0};  // bits 27 and up: a second lane, where Who::several
     std::uint16_t pending_reads = 0, pending_writes = 0;
+    // Ranks in the cluster: whose clock orders the access, and who has issued the write.
+    std::uint8_t writer_block = 0, writer_issuer = 0, reader_block[2] = {0, 0};
     std::uint32_t matrix_readers = 0;  // a set of matrix_sets_: every wgmma that has read it; 0: none
   };
   Conflict conflict_with_writer(const Cell& cell, unsigned lane) const;
-  Conflict conflict_with_reader(const Cell& cell, unsigned slot, unsigned warp, unsigned lane) const;
+  Conflict conflict_with_reader(const Cell& cell, unsigned slot, unsigned warp, unsigned lane,
+                                unsigned rank) const;
 
-  const MatrixRead* unordered_matrix_read(const Cell& cell, unsigned warp, unsigned lane) const;
-  static Conflict conflict_with(const MatrixRead& read, unsigned lane);
+  const MatrixRead* unordered_matrix_read(const Cell& cell, const WarpClocks& clocks, unsigned warp,
+                                          unsigned lane) const;
+  Conflict conflict_with(const MatrixRead& read, unsigned lane) const;
 
   std::vector<Cell> cells_;
   MatrixReads matrix_reads_;
@@ -92,9 +103,13 @@ class GlobalSync {
   // A write to `address` that lets others see what `from` knows (release, or relaxed after a fence).
   void release(std::uint64_t address, std::uint64_t block, const BlockClock& from);
   const OtherBlocks* released(std::uint64_t address) const;  // nullptr: nothing
+  WarpClock& map_releases(std::uint64_t block) {
+    return map_releases_[block];
+  }  // async/map_fences.h, by warp
 
  private:
   std::unordered_map<std::uint64_t, OtherBlocks> released_;
+  std::unordered_map<std::uint64_t, WarpClock> map_releases_;
 };
 
 // Races in a writable buffer, one cell a granule.

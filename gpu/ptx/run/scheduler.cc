@@ -64,6 +64,7 @@ Block::State Block::resume(std::uint64_t more_instructions, std::uint64_t turn_i
     if (candidates == 0) {
       // What is under way when the last thread has gone is nobody's to wait for.
       const bool waits = std::any_of(warps_.begin(), warps_.end(), [](const Warp& w) { return w.live != 0; });
+      if (waits && cluster_ != nullptr) return State::kWaiting;
       if (waits && unblock()) continue;
       break;
     }
@@ -100,6 +101,7 @@ Block::State Block::resume(std::uint64_t more_instructions, std::uint64_t turn_i
                                [this](const Warp& other) { return other.idle || !runnable(other); })) {
       // All that can run only poll.
       for (Warp& other : warps_) other.idle = false;
+      if (cluster_ != nullptr) return State::kYielded;
       if (async_.land_one()) continue;
       if (run_.serial) return State::kYielded;
       // Nobody else can change what they look at, and none of them stores anything between two looks.
@@ -115,11 +117,14 @@ Block::State Block::resume(std::uint64_t more_instructions, std::uint64_t turn_i
     return State::kFaulted;
   }
   async_.finish();
+  if (checks_) check_visits();
+  finished_ = true;
   return State::kFinished;
 }
 
-bool Block::unblock() {
-  if (async_.land_one()) return true;
+bool Block::unblock() { return async_.land_one() || expire_waits(); }
+
+bool Block::expire_waits() {
   // A wait for an mbarrier may end without success at any time: a program that does not just try again must
   // have its way. One that does is deadlocked.
   constexpr unsigned kTimeouts = 16;

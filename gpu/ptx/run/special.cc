@@ -10,7 +10,7 @@
 namespace moe4::ptx {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Special>, 45> kNames{{
+constexpr std::array<std::pair<std::string_view, Special>, 48> kNames{{
     {"%tid.x", Special::kTidX},
     {"%tid.y", Special::kTidY},
     {"%tid.z", Special::kTidZ},
@@ -42,25 +42,29 @@ constexpr std::array<std::pair<std::string_view, Special>, 45> kNames{{
     {"%dynamic_smem_size", Special::kDynamicSmemSize},
     {"%total_smem_size", Special::kTotalSmemSize},
     {"%aggr_smem_size", Special::kTotalSmemSize},
-    {"%clusterid.x", Special::kCtaidX},
-    {"%clusterid.y", Special::kCtaidY},
-    {"%clusterid.z", Special::kCtaidZ},
-    {"%nclusterid.x", Special::kNctaidX},
-    {"%nclusterid.y", Special::kNctaidY},
-    {"%nclusterid.z", Special::kNctaidZ},
-    {"%cluster_ctarank", Special::kZero32},
-    {"%cluster_nctarank", Special::kOne32},
-    {"%cluster_ctaid.x", Special::kZero32},
-    {"%cluster_ctaid.y", Special::kZero32},
-    {"%cluster_ctaid.z", Special::kZero32},
-    {"%cluster_nctaid.x", Special::kOne32},
-    {"%cluster_nctaid.y", Special::kOne32},
-    {"%cluster_nctaid.z", Special::kOne32},
+    {"%clusterid.x", Special::kClusterIdX},
+    {"%clusterid.y", Special::kClusterIdY},
+    {"%clusterid.z", Special::kClusterIdZ},
+    {"%nclusterid.x", Special::kNclusterIdX},
+    {"%nclusterid.y", Special::kNclusterIdY},
+    {"%nclusterid.z", Special::kNclusterIdZ},
+    {"%cluster_ctarank", Special::kClusterRank},
+    {"%cluster_nctarank", Special::kClusterBlocks},
+    {"%cluster_ctaid.x", Special::kClusterBlockX},
+    {"%cluster_ctaid.y", Special::kClusterBlockY},
+    {"%cluster_ctaid.z", Special::kClusterBlockZ},
+    {"%cluster_nctaid.x", Special::kClusterNblockX},
+    {"%cluster_nctaid.y", Special::kClusterNblockY},
+    {"%cluster_nctaid.z", Special::kClusterNblockZ},
+    {"%is_explicit_cluster", Special::kExplicitCluster},
+    {"%envreg1", Special::kGridWorkspaceHigh},
+    {"%envreg2", Special::kGridWorkspaceLow},
 }};
 
 std::uint64_t value_of(Special special, Warp& warp, unsigned lane, std::uint64_t clock) {
   Block& block = *warp.block;
   const Launch& launch = *block.run().launch;
+  const Dim3 cluster = block.run().cluster;
   const std::uint32_t thread = warp.index * kLanes + lane;
   switch (special) {
     case Special::kTidX:
@@ -119,10 +123,40 @@ std::uint64_t value_of(Special special, Warp& warp, unsigned lane, std::uint64_t
       return launch.dynamic_shared_bytes;
     case Special::kTotalSmemSize:
       return block.run().shared_end - kSharedBase;
-    case Special::kZero32:
-      return 0;
-    case Special::kOne32:
-      return 1;
+    case Special::kClusterIdX:
+      return block.id().x / cluster.x;
+    case Special::kClusterIdY:
+      return block.id().y / cluster.y;
+    case Special::kClusterIdZ:
+      return block.id().z / cluster.z;
+    case Special::kNclusterIdX:
+      return launch.grid.x / cluster.x;
+    case Special::kNclusterIdY:
+      return launch.grid.y / cluster.y;
+    case Special::kNclusterIdZ:
+      return launch.grid.z / cluster.z;
+    case Special::kClusterRank:
+      return block.rank();
+    case Special::kClusterBlocks:
+      return block.run().cluster_blocks;
+    case Special::kClusterBlockX:
+      return block.id().x % cluster.x;
+    case Special::kClusterBlockY:
+      return block.id().y % cluster.y;
+    case Special::kClusterBlockZ:
+      return block.id().z % cluster.z;
+    case Special::kClusterNblockX:
+      return cluster.x;
+    case Special::kClusterNblockY:
+      return cluster.y;
+    case Special::kClusterNblockZ:
+      return cluster.z;
+    case Special::kExplicitCluster:
+      break;
+    case Special::kGridWorkspaceHigh:
+      return block.run().grid_workspace >> 32;
+    case Special::kGridWorkspaceLow:
+      return block.run().grid_workspace & 0xffffffffu;
   }
   return 0;
 }
@@ -137,7 +171,13 @@ std::optional<Special> special_named(std::string_view name) {
 }
 
 unsigned bytes_of_special(Special special) {
+  if (special == Special::kExplicitCluster) return 0;  // a predicate
   return special == Special::kClock64 || special == Special::kGlobaltimer ? 8 : 4;
+}
+
+void run_special_predicate(Warp& warp, const Instr& instr, LaneMask mask) {
+  LaneMask& d = warp.predicates[instr.d];
+  d = warp.block->run().explicit_cluster ? d | mask : d & ~mask;
 }
 
 void run_special(Warp& warp, const Instr& instr, LaneMask mask) {

@@ -17,11 +17,12 @@ struct Located {
   Space space = Space::kGlobal;
   std::uint64_t offset = 0;
   Buffer* buffer = nullptr;
+  std::uint64_t block = 0;  // shared memory: whose
 };
 
 // Where one address leads; nothing is reported.
 Located locate(Block& block, const MemoryOp& op, std::uint64_t address) {
-  Located at{op.space, address, nullptr};
+  Located at{op.space, address, nullptr, block.linear()};
   if (op.space == Space::kGeneric) {
     const std::uint64_t window = address & ~(kWindowBytes - 1);
     at.space = window == kSharedWindow  ? Space::kShared
@@ -30,6 +31,10 @@ Located locate(Block& block, const MemoryOp& op, std::uint64_t address) {
                : window == kConstWindow ? Space::kConst
                                         : Space::kGlobal;
     if (at.space != Space::kGlobal) at.offset = address & (kWindowBytes - 1);
+  }
+  if (const std::uint64_t place = at.offset >> kRankShift; at.space == Space::kShared && place != 0) {
+    at.offset &= (1u << kRankShift) - 1;
+    if (place <= block.run().cluster_blocks) at.block = block.peer(static_cast<unsigned>(place - 1)).linear();
   }
   if (at.space == Space::kGlobal) {
     Run& run = block.run();
@@ -149,10 +154,12 @@ TaintTracker::Origin TaintTracker::read_byte(Block& block, const Warp& warp, con
   Origin origin = kClean;
   std::string where;
   switch (at.space) {
-    case Space::kShared:
-      if (at.offset < current_->shared.size()) origin = current_->shared[at.offset];
+    case Space::kShared: {
+      const std::vector<Origin>& shared = blocks_[at.block].shared;
+      if (at.offset < shared.size()) origin = shared[at.offset];
       where = "shared memory " + hex(at.offset);
       break;
+    }
     case Space::kLocal:
     case Space::kFrame: {
       const std::vector<Origin>& local = current_->warps[warp.index].local;
@@ -184,9 +191,11 @@ void TaintTracker::write_byte(Block& block, const Warp& warp, const Instr& instr
                               unsigned lane, std::uint64_t address, Origin origin) {
   const Located at = locate(block, op, address);
   switch (at.space) {
-    case Space::kShared:
-      if (at.offset < current_->shared.size()) current_->shared[at.offset] = origin;
+    case Space::kShared: {
+      std::vector<Origin>& shared = blocks_[at.block].shared;
+      if (at.offset < shared.size()) shared[at.offset] = origin;
       break;
+    }
     case Space::kLocal:
     case Space::kFrame: {
       std::vector<Origin>& local = current_->warps[warp.index].local;
@@ -406,6 +415,18 @@ void TaintTracker::stored(Block& block, std::uint32_t from, const Buffer& buffer
       global_[buffer.address + offset + i] = {origin, place};
     }
   }
+}
+
+void TaintTracker::moved(Block& block, std::uint32_t to, Block* source, std::uint32_t from,
+                         std::uint32_t bytes) {
+  std::vector<Origin>& shared = blocks_[block.linear()].shared;
+  for (std::uint32_t i = 0; i < bytes && to + i < shared.size(); ++i) {
+    shared[to + i] = source == nullptr ? kClean : blocks_[source->linear()].shared[from + i];
+  }
+}
+
+void note_moved(Block& block, std::uint32_t to, Block* source, std::uint32_t from, std::uint32_t bytes) {
+  block.run().taint->moved(block, to, source, from, bytes);
 }
 
 void note_copied(Block& block, std::uint32_t to, const Buffer* buffer, std::uint64_t offset,

@@ -30,6 +30,7 @@ class TaintTracker {
               std::uint32_t copied, std::uint32_t bytes);
   void stored(Block& block, std::uint32_t from, const Buffer& buffer, std::uint64_t offset,
               std::uint32_t bytes, const Place& place);
+  void moved(Block& block, std::uint32_t to, Block* source, std::uint32_t from, std::uint32_t bytes);
 
   // The first branch or address that depends on unwritten bytes, else the store to the watched byte.
   std::optional<Finding> finding() const;

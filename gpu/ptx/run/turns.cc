@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/ptx/run/cluster.h"
 #include "gpu/ptx/run/collector.h"
 #include "gpu/ptx/run/mix.h"
 
@@ -18,36 +19,36 @@ class Turns {
   Turns(Run& run, const Options& options)
       : run_(run),
         budget_(budget_of(options)),
-        order_(blocks_of(*run.launch), options.schedule),
-        count_(blocks_of(*run.launch)),
+        order_(clusters_of(run), options.schedule),
+        count_(clusters_of(run)),
         random_(options.schedule ? mix(*options.schedule + 0x51ed27u) | 1 : 0),
         collector_(run, options) {}
 
   LaunchReport run() {
     while (next_ < count_ || !started_.empty()) {
       choose();
-      Block& block = **turn_;
-      const std::uint64_t before = block.instructions(), progress = block.progress();
+      Cluster& cluster = **turn_;
+      const std::uint64_t before = cluster.instructions(), progress = cluster.progress();
       const std::uint64_t used = collector_.instructions() + running_;
-      Block::State state = block.resume(budget_ - std::min(budget_, used), length());
-      running_ += block.instructions() - before;
-      if (block.progress() != progress || state == Block::State::kFinished) waits_.clear();
-      if (state == Block::State::kYielded) ++waits_[&block];
-      if (next_ == count_ && waits_.size() == started_.size() && waits_[&block] > kRounds) {
-        block.deadlocked();
+      Block::State state = cluster.resume(budget_ - std::min(budget_, used), length());
+      running_ += cluster.instructions() - before;
+      if (cluster.progress() != progress || state == Block::State::kFinished) waits_.clear();
+      if (state == Block::State::kYielded) ++waits_[&cluster];
+      if (next_ == count_ && waits_.size() == started_.size() && waits_[&cluster] > kRounds) {
+        cluster.deadlocked();
         state = Block::State::kFaulted;
       }
       if (state == Block::State::kYielded || state == Block::State::kPreempted) {
         ++turn_;
         continue;
       }
-      running_ -= block.instructions();
-      collector_.add(block.take_result());
+      running_ -= cluster.instructions();
+      collect(cluster);
       idle_.push_back(std::move(*turn_));
       started_.erase(turn_);
       if (state == Block::State::kFaulted) {
         // The others end with it; what they found so far still counts.
-        for (const auto& other : started_) collector_.add(other->take_result());
+        for (const auto& other : started_) collect(*other);
         collector_.report().completed = false;
         break;
       }
@@ -63,6 +64,9 @@ class Turns {
   // Blocks that a seed readily lets run side by side; more of them start slowly, or when all wait.
   static constexpr std::size_t kTogether = 64;
 
+  void collect(Cluster& cluster) {
+    for (Block::Result& result : cluster.take_results()) collector_.add(std::move(result));
+  }
   std::uint64_t draw(std::uint64_t below) {
     random_ += 0x9e3779b97f4a7c15u;
     return mix(random_) % below;
@@ -73,7 +77,7 @@ class Turns {
     return 1 + draw(kLengths[draw(3)]);
   }
   void start() {
-    if (idle_.empty()) idle_.push_back(std::make_unique<Block>(run_));
+    if (idle_.empty()) idle_.push_back(std::make_unique<Cluster>(run_));
     idle_.back()->start(order_(next_++));
     turn_ = started_.insert(started_.end(), std::move(idle_.back()));
     idle_.pop_back();
@@ -95,17 +99,17 @@ class Turns {
 
   Run& run_;
   const std::uint64_t budget_;
-  const BlockOrder order_;
+  const ClusterOrder order_;
   const std::uint64_t count_;
   std::uint64_t random_;
   Collector collector_;
-  std::list<std::unique_ptr<Block>> started_;
-  std::vector<std::unique_ptr<Block>> idle_;
-  std::list<std::unique_ptr<Block>>::iterator turn_ = started_.end();
+  std::list<std::unique_ptr<Cluster>> started_;
+  std::vector<std::unique_ptr<Cluster>> idle_;
+  std::list<std::unique_ptr<Cluster>>::iterator turn_ = started_.end();
   std::uint64_t next_ = 0;
   std::uint64_t running_ = 0;  // instructions of the blocks that have started
   // Turns that each block gave up since any of them did something that others may wait for.
-  std::unordered_map<const Block*, std::uint64_t> waits_;
+  std::unordered_map<const Cluster*, std::uint64_t> waits_;
 };
 
 }  // namespace

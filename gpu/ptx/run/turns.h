@@ -29,10 +29,10 @@ inline std::uint64_t blocks_of(const Launch& launch) {
   return std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
 }
 
-// The i-th block to run: in order, or a permutation drawn from the seed.
-class BlockOrder {
+// The i-th cluster to run: in order, or a permutation drawn from the seed.
+class ClusterOrder {
  public:
-  BlockOrder(std::uint64_t count, const std::optional<std::uint64_t>& seed) : count_(count) {
+  ClusterOrder(std::uint64_t count, const std::optional<std::uint64_t>& seed) : count_(count) {
     if (!seed || count < 2) return;
     step_ = (*seed * 0x9e3779b97f4a7c15u >> 7) % count | 1;
     while (std::gcd(step_, count) != 1) ++step_;
@@ -46,13 +46,15 @@ class BlockOrder {
   std::uint64_t count_, step_ = 1, first_ = 0;
 };
 
+inline std::uint64_t clusters_of(const Run& run) { return blocks_of(*run.launch) / run.cluster_blocks; }
+
 inline std::uint64_t budget_of(const Options& options) {
   return options.instruction_budget != 0 ? options.instruction_budget : std::uint64_t{1} << 40;
 }
 
-// Blocks that may wait for each other: one runs at a time. By default a block runs until it waits; when all
-// that have started wait, one more is started. Under a seed any of them is preempted after a few instructions
-// or where it touches what others see, and new ones start at any time.
+// Clusters (mostly of one block) that may wait for each other: one runs at a time. By default it runs until
+// it waits; when all that have started wait, one more is started. Under a seed any of them is preempted after
+// a few instructions or where it touches what others see, and new ones start at any time.
 LaunchReport run_communicating(Run& run, const Options& options);
 
 }  // namespace moe4::ptx

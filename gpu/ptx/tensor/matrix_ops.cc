@@ -29,10 +29,11 @@ bool for_rows(Warp& warp, const Instr& instr, bool store, std::uint64_t* address
   while (left != 0) {
     Target target;
     if (!next_target(warp, instr, op, store, addresses, &left, &target)) return false;
-    if (target.space != Space::kShared) {
+    if (target.space != Space::kShared || target.owner != &block) {
       block.fault(Check::kInvalidOperand, warp, instr_index(warp, instr), first_lane(target.lanes),
-                  "the rows of a matrix must lie in shared memory, this one is in " +
-                      std::string(name_of(target.space)) + " memory");
+                  "the rows of a matrix must lie in the block's shared memory, this one is in " +
+                      std::string(name_of(target.space)) + " memory" +
+                      (target.space == Space::kShared ? " of another block" : ""));
       return false;
     }
     const std::uint64_t moved = std::uint64_t{16} * static_cast<unsigned>(std::popcount(target.lanes));

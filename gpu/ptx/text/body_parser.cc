@@ -84,18 +84,21 @@ bool BodyParser::directive() {
     (word == ".maxntid" ? function_.max_block : function_.required_block) = dims;
     return true;
   }
-  if (word == ".minnctapersm" || word == ".maxnctapersm" || word == ".maxnreg" || word == ".maxclusterrank" ||
-      word == ".abi_preserve" || word == ".abi_preserve_control") {
+  if (word == ".maxclusterrank") {
+    cursor_.advance();
+    if (!dimensions(&dims)) return false;
+    function_.max_cluster_blocks = dims.x;
+    return true;
+  }
+  if (word == ".minnctapersm" || word == ".maxnctapersm" || word == ".maxnreg" || word == ".abi_preserve" ||
+      word == ".abi_preserve_control") {
     cursor_.advance();
     return dimensions(&dims);
   }
   if (word == ".reqnctapercluster") {
-    const Token at = cursor_.token();
     cursor_.advance();
     if (!dimensions(&dims)) return false;
-    if (!(dims == Dim3{})) {
-      function_.unsupported.push_back({at.line, std::string(word), "clusters are not supported"});
-    }
+    function_.required_cluster = dims;
     return true;
   }
   return cursor_.fail("unknown directive of a function");
@@ -181,7 +184,11 @@ bool BodyParser::body_directive() {
   if (word == ".loc") return parse_location(cursor_, &location_);
   if (word == ".pragma") return pragma();
   if (first_piece(word) == ".reg") return registers();
-  if (space_of_declaration(word)) return variables();
+  if (word == ".extern") {
+    cursor_.advance();
+    return variables(true);
+  }
+  if (space_of_declaration(word)) return variables(false);
   return cursor_.fail("unknown directive in a function body");
 }
 
@@ -237,13 +244,14 @@ bool BodyParser::registers() {
   return cursor_.expect(';');
 }
 
-bool BodyParser::variables() {
+bool BodyParser::variables(bool external) {
   std::vector<Variable> declared;
   if (!parse_variables(
           cursor_, [](std::string_view) { return kNoIndex; }, &declared))
     return false;
   for (Variable& variable : declared) {
     if (variable.space == Space::kParam) variable.space = Space::kFrame;
+    variable.dynamic = external && variable.space == Space::kShared;
     const auto index = static_cast<std::uint32_t>(function_.variables.size());
     if (!scopes_.declare(variable.name, {Name::Kind::kVariable, index})) {
       return cursor_.fail("variable declared twice");

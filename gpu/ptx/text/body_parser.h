@@ -28,7 +28,7 @@ class BodyParser {
   bool line_item();
   bool body_directive();
   bool registers();
-  bool variables();
+  bool variables(bool external);
   bool pragma();
   bool targets(std::string_view label);
   bool label();

@@ -103,8 +103,9 @@ struct FunctionSyntax {
   std::vector<std::uint32_t> labels;  // label -> index of the statement behind it
   std::vector<Statement> statements;
   std::vector<BranchTargets> branch_targets;
-  std::optional<Dim3> required_block, max_block;
-  std::vector<Error> unsupported;  // directives that change meaning and are not known
+  std::optional<Dim3> required_block, max_block, required_cluster;
+  std::uint32_t max_cluster_blocks = 0;  // .maxclusterrank; 0: not given
+  std::vector<Error> unsupported;        // directives that change meaning and are not known
 };
 
 struct ModuleSyntax {

@@ -125,6 +125,7 @@ class ExecutorSubject : public Subject {
     settings.host_threads = settings_.host_threads;
     settings.instruction_budget = settings_.instruction_budget;
     settings.tensor_core = executor_tensor_core(settings_.hardware);
+    settings.printed = settings_.printed;
     run_launch(*device_, *placed.launch, settings, placed.output, result);
   }
 

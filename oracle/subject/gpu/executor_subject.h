@@ -1,6 +1,7 @@
 // A registered kernel variant on the PTX executor, as a subject.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ struct ExecutorSettings {
                                      << 33;  // warp instructions a launch; beyond it: TIMEOUT
   int host_threads = 0;                      // 0: all cores
   std::string hardware = "hopper";           // whose tensor cores: a name of tensor_cores()
+  std::function<void(std::string_view)> printed = {};  // gets what a kernel prints
 };
 
 // The names of all variants of gpu/kernels.inc. In a build without the CUDA Toolkit they have no PTX, and

@@ -5,14 +5,36 @@
 #include <map>
 #include <span>
 
+#include "oracle/case/output_rows.h"
 #include "oracle/subject/launch_values.h"
 
 namespace moe4::oracle {
 namespace {
 
-constexpr std::int64_t kMostBlocks = 0x7fffffff, kMostBlocksYz = 65535, kMostThreads = 1024;
+constexpr std::int64_t kMostBlocks = 0x7fffffff, kMostBlocksYz = 65535, kMostThreads = 1024,
+                       kMostCluster = 16;
 constexpr std::int64_t kMostShared = 227 * 1024;  // a block of sm_90 may have
 constexpr std::int64_t kMostWorkspace = std::int64_t{1} << 40;
+
+ptx::MapElement element_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kU8:
+      return ptx::MapElement::kU8;
+    case Dtype::kI32:
+      return ptx::MapElement::kS32;
+    case Dtype::kI64:
+      return ptx::MapElement::kS64;
+    case Dtype::kBF16:
+      return ptx::MapElement::kBF16;
+    case Dtype::kF16:
+      return ptx::MapElement::kF16;
+    case Dtype::kF32:
+      return ptx::MapElement::kF32;
+    case Dtype::kF64:
+      return ptx::MapElement::kF64;
+  }
+  return ptx::MapElement::kBits;
+}
 
 class Planner {
  public:
@@ -26,6 +48,8 @@ class Planner {
     bool empty = false;
     if (Status status = grid(launch.grid, empty)) return *status;
     if (Status status = block(launch.block)) return *status;
+    if (Status status = cluster(launch.cluster)) return *status;
+    launch.cooperative = declaration_.coresident_blocks.has_value();
     std::int64_t shared = 0;
     if (Status status = value("dynamic_shared", declaration_.dynamic_shared, 0, kMostShared, shared)) {
       return *status;
@@ -99,6 +123,21 @@ class Planner {
     if (d[0] * d[1] * d[2] > kMostThreads) {
       return Error{"declaration.launch.block", std::to_string(d[0] * d[1] * d[2]) + " threads", "1 to 1024"};
     }
+    to = {static_cast<std::uint32_t>(d[0]), static_cast<std::uint32_t>(d[1]),
+          static_cast<std::uint32_t>(d[2])};
+    return {};
+  }
+
+  // One block is what a launch without clusters has, so that the entry may ask for its own.
+  Status cluster(std::optional<ptx::Dim3>& to) const {
+    std::array<std::int64_t, 3> d{};
+    if (Status status =
+            dimensions("cluster", declaration_.cluster, 1, {kMostCluster, kMostCluster, kMostCluster}, d))
+      return status;
+    if (d[0] * d[1] * d[2] > kMostCluster) {
+      return Error{"declaration.launch.cluster", std::to_string(d[0] * d[1] * d[2]) + " blocks", "1 to 16"};
+    }
+    if (d == std::array<std::int64_t, 3>{1, 1, 1}) return {};
     to = {static_cast<std::uint32_t>(d[0]), static_cast<std::uint32_t>(d[1]),
           static_cast<std::uint32_t>(d[2])};
     return {};
@@ -181,6 +220,10 @@ class Planner {
     map.rank = static_cast<std::uint32_t>(given.dims.size());
     map.swizzle = static_cast<ptx::Swizzle>(given.swizzle);
     map.strides[0] = given.element_bytes;
+    // A reduction needs to know what it adds: the elements of the tensor, where the map has their size.
+    const Tensor* input = tensor_of(data_, given.tensor);
+    const Dtype dtype = input != nullptr ? input->dtype() : output_shape(data_).dtype;
+    if (size_of(dtype) == given.element_bytes) map.element = element_of(dtype);
     for (std::size_t n = 0; n < given.dims.size(); ++n) {
       const std::string index = "[" + std::to_string(n) + "]";
       std::int64_t dim = 0, box = 0, stride = 0;
@@ -221,10 +264,6 @@ std::string unsupported_in(const LaunchDeclaration& declaration) {
     const auto* map = std::get_if<TensorMapArgument>(&argument);
     if (map != nullptr && map->fill == MapFill::kNan)
       return "tensor maps that fill with NaN are not supported";
-  }
-  for (const Expression& expression : declaration.cluster) {
-    if (!(expression == Expression::constant(1)))
-      return "clusters of more than one block are not supported yet";
   }
   return "";
 }

@@ -77,6 +77,7 @@ class PtxSubject : public Subject {
     settings.host_threads = settings_.host_threads;
     settings.instruction_budget = settings_.instruction_budget;
     settings.tensor_core = hook_of(declaration_);
+    settings.printed = settings_.printed;
     run_launch(*device_, *plan->launch, settings, plan->output, result);
     if (declaration_.launch->output_zeroed) result.unwritten.clear();
     return result;

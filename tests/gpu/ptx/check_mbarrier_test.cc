@@ -122,6 +122,56 @@ TEST(Mbarrier, Initialisation) {
   EXPECT_FALSE(run(zero).findings.empty());
 }
 
+// Half of the threads leave after the first phase; the others go on without them.
+const std::string& drop_text() {
+  static const std::string text = kernel(".param .u64 in, .param .u64 out", R"(
+.shared .align 8 .b8 full[8];
+mov.u32 %r1, %tid.x; mov.u32 %r3, full; ld.param.u64 %rd2, [out]; setp.ne.u32 %p1, %r1, 0; setp.ge.u32 %p3, %r1, 32;
+@%p1 bra READY;
+mbarrier.init.shared::cta.b64 [%r3], 64;
+READY:
+bar.sync 0;
+@!%p3 bra STAY;
+mbarrier.arrive_drop.shared::cta.b64 _, [%r3];  // DROP
+ret;
+STAY:
+mbarrier.arrive.shared::cta.b64 %rd5, [%r3]; mbarrier.pending_count.b64 %r7, %rd5;
+FIRST:
+mbarrier.try_wait.shared::cta.b64 %p2, [%r3], %rd5;
+@!%p2 bra FIRST;
+mbarrier.arrive.shared::cta.b64 %rd6, [%r3]; mbarrier.pending_count.b64 %r8, %rd6;
+SECOND:
+mbarrier.try_wait.shared::cta.b64 %p2, [%r3], %rd6;  // SECOND_TRY
+@!%p2 bra SECOND;
+mad.lo.u32 %r9, %r7, 256, %r8; mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd2, %rd3; st.global.u32 [%rd4], %r9;
+ret;)");
+  return text;
+}
+
+TEST(Mbarrier, ArrivalsThatDropOut) {
+  const Module module = parse_valid(drop_text());
+  Memory memory;
+  const std::uint64_t in = memory.add_zeroed("in", 4), out = memory.add_output("out", 128);
+  expect_clean(run(module, memory, {1, 1, 1}, {64, 1, 1}, Arguments().u64(in).u64(out)));
+  // Lanes arrive one after the other, and the state has what was lacking before; the second phase lacks 32.
+  const auto counts = read_all<std::uint32_t>(memory, out, 32);
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    EXPECT_EQ(counts[lane] % 256, 32 - lane) << lane;
+    EXPECT_EQ(counts[lane] / 256 - (counts[0] / 256 - lane), 0u) << lane;
+  }
+  const Trial stays = load(replaced(drop_text(), "mbarrier.arrive_drop.shared::cta.b64 _, [%r3];",
+                                    "mbarrier.arrive.shared::cta.b64 _, [%r3];"));
+  const Finding finding = expect_finding(stays, run(stays), Check::kBarrierDeadlock, "// SECOND_TRY");
+  EXPECT_NE(finding.message.find("lacks 32 of 64 arrivals"), std::string::npos) << finding.message;
+}
+
+// A bulk load whose phase nobody awaits.
+TEST(Mbarrier, ALoadIsPendingAtTheEnd) {
+  const Trial trial =
+      load(replaced(replaced(load_text(), "@!%p2 bra WAIT;  // AGAIN", "ret;"), "WAIT:\n", "ret;\nWAIT:\n"));
+  expect_finding(trial, run(trial), Check::kAsyncPending, "// COPY");
+}
+
 TEST(Mbarrier, ArrivedTooOften) {
   const Trial trial = load("WAIT:\n", "WAIT:\nmbarrier.arrive.shared::cta.b64 _, [%r3], 3;  // MANY\n");
   const LaunchReport report = run(trial);

@@ -29,7 +29,10 @@ LaunchReport run(const Trial& trial) {
         break;
     }
   }
-  return run(module, memory, trial.grid, trial.block, arguments, trial.options, trial.dynamic_shared);
+  return launch(
+      module, memory,
+      Launch{"kernel", trial.grid, trial.block, trial.dynamic_shared, arguments.bytes(), trial.cluster},
+      trial.options);
 }
 
 Finding expect_finding(const Trial& trial, const LaunchReport& report, Check check, std::string_view marker,

@@ -31,6 +31,7 @@ struct Trial {
   Dim3 grid{1, 1, 1}, block{32, 1, 1};
   std::uint32_t dynamic_shared = 0;
   Options options{};
+  std::optional<Dim3> cluster{};
 };
 
 // Parses, allocates and launches; input buffers hold the bytes 0, 1, 2, …

@@ -338,17 +338,14 @@ TEST(TensorCopy, OtherFormsAreRefusedByName) {
   for (const char* form :
        {"cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], [%rd1, "
         "{%r2, %r3}], [%r4];",
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-        "[%r1], [%rd1, {%r2, "
-        "%r3}], [%r4], %h1;",
-        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%rd1, {%r2, %r3}], [%r4];",
-        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r2], 16, [%r3];",
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r1], [%r2], "
+        "16, [%r3];",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16 [%rd1], [%r2], 16;",
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2}], "
         "[%r4];",
-        "fence.proxy.tensormap::generic.release.gpu;", "mapa.shared::cluster.u32 %r1, %r2, %r3;",
-        "barrier.cluster.arrive.aligned;", "mbarrier.arrive_drop.shared.b64 %rd1, [%r1];",
-        "mbarrier.pending_count.b64 %r1, %rd1;",
-        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];"}) {
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1], %r2, [%r3];",
+        "tensormap.replace.tile.colour.shared::cta.b1024.b32 [%r1], %r2;",
+        "mbarrier.arrive_drop.shared.b32 %rd1, [%r1];"}) {
     const std::string text = kernel("", std::string(form) + "  // HERE\nret;");
     const auto unsupported = parse_valid(text).entries()[0].unsupported;
     ASSERT_EQ(unsupported.size(), 1u) << form;

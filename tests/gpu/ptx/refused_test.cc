@@ -45,8 +45,9 @@ constexpr const char* kRefused[] = {
     "cvt.rn.f16x2.e4m3x2 %r1, %h1;", "cvt.rn.satfinite.e2m1x2.f32 %h1, %f1, %f2;",
     "cvt.rna.tf32.f32 %r1, %f1;",
     // copies
-    "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd1], [%r1], 64;",
-    "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%rd1, {%r2, %r3}], [%r4];",
+    "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r1], [%r2], 16, "
+    "[%r3];",
+    "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16 [%rd1], [%r1], 64;",
     "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, "
     "%r3, %r4, %r5}], [%r6], {%h1, %h2};",
     "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%r1], [%rd1, "
@@ -56,7 +57,6 @@ constexpr const char* kRefused[] = {
     "ex2.approx.f16 %h1, %h2;", "ex2.approx.ftz.bf16x2 %r1, %r2;", "tanh.approx.f16x2 %r1, %r2;",
     "tanh.approx.bf16 %h1, %h2;", "rsqrt.approx.f64 %fd1, %fd2;",
     // the rest
-    "mbarrier.pending_count.b64 %r1, %rd1;",
     "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32 [%r1], %r2, [%r3];",
     "multimem.ld_reduce.global.add.f32 %f1, [%rd1];",
     "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "suld.b.1d.b32.trap %r1, [%rd1, {%r2}];",
