@@ -8,7 +8,9 @@
 
 #include "oracle/case/nearest.h"
 #include "oracle/cli/command.h"
+#include "oracle/cli/interrupt.h"
 #include "oracle/fixtures/fixture_set.h"
+#include "oracle/report/printable.h"
 #include "reference/arithmetic/canary.h"
 
 namespace moe4::oracle::cli {
@@ -76,7 +78,7 @@ ExitCode run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   ExitCode code = ExitCode::kPassed;
   for (auto* add : {add_gate, add_run, add_check, add_reference, add_gen, add_fuzz, add_shrink, add_fixtures,
-                    add_list, add_layout, add_ptx, add_selftest}) {
+                    add_list, add_layout, add_ptx, add_selftest, add_plugin_host}) {
     add(app, code);
   }
   try {
@@ -92,20 +94,6 @@ ExitCode run(int argc, char** argv) {
 }
 
 }  // namespace
-
-// Messages quote what was typed and what files hold: bytes that a terminal would obey are shown, not sent.
-std::string printable(std::string_view text) {
-  std::string shown;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7F) {
-      shown += c;
-    } else {
-      shown += fmt::format("\\x{:02x}", byte);
-    }
-  }
-  return shown;
-}
 
 ExitCode refuse(std::string_view message) {
   fmt::print(stderr, "moe4: {}\n", printable(message));
@@ -124,6 +112,7 @@ int main(int argc, char** argv) {
   using namespace moe4::oracle;
   // A file over the size limit is then an error of write(), with its message, and not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  cli::watch_for_interrupts();
   ExitCode code = ExitCode::kUsage;
   try {
     code = cli::run(argc, argv);

@@ -4,10 +4,11 @@
 
 #include "oracle/cli/case_lines.h"
 #include "oracle/cli/command.h"
+#include "oracle/cli/interrupt.h"
 #include "oracle/cli/progress.h"
 #include "oracle/cli/run.h"
-#include "oracle/gate/gate.h"
-#include "oracle/generate/generate.h"
+#include "oracle/gate/batches.h"
+#include "oracle/gate/evaluate.h"
 
 namespace moe4::oracle::cli {
 namespace {
@@ -51,25 +52,36 @@ ExitCode run_cases(const std::string& lines, const SubjectOptions& options) {
 
   Progress progress;
   ExitCode code = ExitCode::kPassed;
-  std::int64_t ran = 0, done = 0;
-  for (const Case& line : *cases) {
-    Result<CaseData> data = generate(line);
-    if (!data.ok()) return refuse(to_string(line) + ": " + data.error().message());
-    for (const auto& subject : *subjects) {
+  std::int64_t ran = 0, done = 0, skipped = 0;
+  std::vector<Subject*> pointers;
+  for (const auto& subject : *subjects) pointers.push_back(subject.get());
+  finish_case_when_interrupted();
+  for_each_case(pointers, *cases, interrupted, [&](const Case& line, const CaseSource& data) {
+    if (interrupted() || code == ExitCode::kUsage) return;
+    if (!data().ok()) {
+      code = refuse(to_string(line) + ": " + data().error().message());
+      return;
+    }
+    for (Subject* subject : pointers) {
+      if (interrupted()) return;
       progress.show(
           fmt::format("{}/{} {}", ++done, cases->size() * subjects->size(), subject->declaration().name));
-      const CaseResult result = evaluate(*subject, line, *data);
+      const CaseResult result = evaluate(*subject, line, *data());
+      skipped += result.verdict.status == VerdictStatus::kSkipped;
       ran += result.verdict.status != VerdictStatus::kUnsupported &&
              result.verdict.status != VerdictStatus::kSkipped;
       code = more_urgent(code, exit_code_of(result.verdict.status));
       print_result(result);
     }
+  });
+  if (code == ExitCode::kUsage) return code;
+  if (interrupted()) {
+    fmt::print("INTERRUPTED: {}; {} runs were made\n", interruption(), ran);
+  } else if (ran == 0) {
+    fmt::print("NOTHING RAN: {}\n",
+               skipped > 0 ? "every run was skipped" : "no subject accepts any of these cases");
   }
-  if (ran == 0) {
-    fmt::print("NOTHING RAN: no subject accepts any of these cases\n");
-    code = more_urgent(code, ExitCode::kUnmet);
-  }
-  return code;
+  return ran == 0 || skipped > 0 || interrupted() ? more_urgent(code, ExitCode::kUnmet) : code;
 }
 
 void add_run(CLI::App& app, ExitCode& code) {

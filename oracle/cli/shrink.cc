@@ -24,7 +24,9 @@ ExitCode shrink(const Options& options) {
   Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(options.subjects);
   if (!subjects.ok()) return refuse(subjects.error());
   if (options.subjects.empty() || subjects->size() != 1) {
-    return refuse("shrink takes exactly one subject: --subject NAME, or --ptx FILE --declare FILE");
+    return refuse(
+        "shrink takes exactly one subject: --subject NAME, or --ptx, --command or --plugin with --declare "
+        "FILE");
   }
   Subject& subject = *subjects->front();
 

@@ -1,8 +1,17 @@
 #include "oracle/cli/subjects.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <filesystem>
 
 #include "oracle/case/nearest.h"
+#include "oracle/cli/interrupt.h"
+#include "oracle/cli/number_options.h"
+#include "oracle/report/failure.h"
+#include "oracle/subject/child/command_words.h"
+#include "oracle/subject/command_subject.h"
+#include "oracle/subject/declaration_file.h"
 #include "oracle/subject/gpu/executor_subject.h"
 #include "oracle/subject/gpu/ptx_subject.h"
 
@@ -45,20 +54,98 @@ void add_subject_options(CLI::App& command, SubjectOptions& options) {
                   "A subject by name (moe4 list subjects); repeatable; default: every kernel")
       ->take_all();
   command.add_option("--ptx", options.ptx, "A PTX file as a subject, with --declare (docs/ptx_subject.md)");
-  command.add_option("--declare", options.declare, "The declaration of --ptx: a JSON file");
+  command.add_option(
+      "--command", options.command,
+      "A program as a subject, with --declare: 'prog {cases} {results}' (docs/command_subject.md)");
+  command.add_option("--plugin", options.plugin,
+                     "A shared library as a subject, with --declare (docs/plugin.md)");
+  command.add_option("--declare", options.declare,
+                     "The declaration of --ptx, --command or --plugin: a JSON file");
+  command
+      .add_option("--limit-time", options.limit_time,
+                  "A program or plug-in is stopped after so many seconds without a result; default 60")
+      ->check(seconds());
+  command.add_option("--limit-memory", options.limit_memory, "MiB that it may use; default 8192")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--limit-output", options.limit_output, "MiB that it may write; default 4096")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--batch", options.batch, "Cases that a start of it gets; default 32")
+      ->check(CLI::PositiveNumber);
 }
+
+namespace {
+
+// What selects a program on a command line, with what is not as by default.
+std::string selector_of(const SubjectOptions& o, const std::string& what) {
+  const SubjectOptions usual;
+  std::string text = what + " --declare " + shell_word(o.declare);
+  if (o.limit_time != usual.limit_time) text += fmt::format(" --limit-time {:g}", o.limit_time);
+  if (o.limit_memory != usual.limit_memory) text += fmt::format(" --limit-memory {}", o.limit_memory);
+  if (o.limit_output != usual.limit_output) text += fmt::format(" --limit-output {}", o.limit_output);
+  return text;
+}
+
+CommandSettings settings_of(const SubjectOptions& o) {
+  CommandSettings settings;
+  settings.limits.time = std::chrono::duration<double>(o.limit_time);
+  settings.limits.memory = static_cast<std::uint64_t>(o.limit_memory) << 20;
+  settings.limits.output = static_cast<std::uint64_t>(o.limit_output) << 20;
+  settings.batch = o.batch;
+  settings.stop = [] { return interrupted(); };
+  return settings;
+}
+
+Result<std::unique_ptr<Subject>> open_command(const SubjectOptions& o) {
+  Result<std::vector<std::string>> words = command_words(o.command);
+  if (!words.ok()) return words.error();
+  Result<Declaration> declaration = read_declaration(o.declare);
+  if (!declaration.ok()) return declaration.error();
+  return make_command_subject(std::move(*words), *declaration,
+                              selector_of(o, "--command " + shell_word(o.command)), settings_of(o));
+}
+
+// The library runs in another process of this very program.
+Result<std::unique_ptr<Subject>> open_plugin(const SubjectOptions& o) {
+  Result<Declaration> declaration = read_declaration(o.declare);
+  if (!declaration.ok()) return declaration.error();
+  std::error_code error;
+  const std::filesystem::path library = std::filesystem::absolute(o.plugin, error);
+  if (error || !std::filesystem::is_regular_file(library, error)) {
+    return Error{"plugin", o.plugin, "is a file: a shared library (docs/plugin.md)"};
+  }
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return Error{"plugin", o.plugin, "needs /proc/self/exe: " + error.message()};
+  CommandSettings settings = settings_of(o);
+  settings.packed = false;
+  return make_command_subject({self.string(), "plugin-host", library.string(), "{cases}", "{results}"},
+                              *declaration, selector_of(o, "--plugin " + shell_word(o.plugin)), settings);
+}
+
+}  // namespace
 
 Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const SubjectOptions& options) {
   if (options.empty()) return open_subjects(kernel_names());
-  if (options.ptx.empty() != options.declare.empty()) {
-    return options.ptx.empty() ? Error{"declare", options.declare, "goes with --ptx FILE"}
-                               : Error{"ptx", options.ptx, "goes with --declare FILE"};
+  const std::pair<const char*, const std::string&> kinds[] = {
+      {"ptx", options.ptx}, {"command", options.command}, {"plugin", options.plugin}};
+  std::string given;
+  for (const auto& [name, value] : kinds) {
+    if (value.empty()) continue;
+    if (!given.empty())
+      return Error{name, value, "one of --ptx, --command, --plugin at a time: --declare speaks of one"};
+    given = name;
+    if (options.declare.empty()) return Error{name, value, "goes with --declare FILE"};
+  }
+  if (given.empty() && !options.declare.empty()) {
+    return Error{"declare", options.declare, "goes with --ptx FILE, --command CMD or --plugin LIB"};
   }
   Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(options.names);
-  if (!subjects.ok() || options.ptx.empty()) return subjects;
+  if (!subjects.ok() || given.empty()) return subjects;
   ExecutorSettings settings;
   settings.printed = options.printed;
-  Result<std::unique_ptr<Subject>> subject = open_ptx_subject(options.ptx, options.declare, settings);
+  Result<std::unique_ptr<Subject>> subject =
+      given == "ptx"       ? open_ptx_subject(options.ptx, options.declare, settings)
+      : given == "command" ? open_command(options)
+                           : open_plugin(options);
   if (!subject.ok()) return subject.error();
   subjects->push_back(std::move(*subject));
   return subjects;

@@ -1,4 +1,5 @@
-// Which subjects a command judges: --subject NAME, --ptx FILE --declare FILE.
+// Which subjects a command judges: --subject NAME, and one of --ptx FILE, --command CMD, --plugin LIB with
+// --declare FILE.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,10 +21,15 @@ std::vector<std::string> kernel_names();
 
 struct SubjectOptions {
   std::vector<std::string> names;
-  std::string ptx, declare;
+  std::string ptx, command, plugin, declare;
   std::function<void(std::string_view)> printed = {};  // gets what the kernel of `ptx` prints
+  // Of a program (ChildLimits), and how many cases a start gets.
+  double limit_time = 60;
+  std::int64_t limit_memory = 8192, limit_output = 4096, batch = 32;
 
-  bool empty() const { return names.empty() && ptx.empty() && declare.empty(); }
+  bool empty() const {
+    return names.empty() && ptx.empty() && command.empty() && plugin.empty() && declare.empty();
+  }
 };
 
 void add_subject_options(CLI::App& command, SubjectOptions& options);

@@ -11,6 +11,42 @@
 #include <cstring>
 
 namespace moe4::oracle {
+namespace {
+
+// The temporary names of this process, where a signal handler can read them without a lock. A name too long
+// for its slot, or a file when all slots are taken, is only not cleaned up after a signal.
+struct Slot {
+  std::atomic<bool> taken = false, set = false;
+  char name[1024];
+};
+Slot slots[64];
+
+void take_slot(const std::string& name) {
+  if (name.size() >= sizeof Slot::name) return;
+  for (Slot& slot : slots) {
+    if (slot.taken.exchange(true)) continue;
+    std::memcpy(slot.name, name.c_str(), name.size() + 1);
+    slot.set = true;
+    return;
+  }
+}
+
+void give_back(const std::string& name) {
+  for (Slot& slot : slots) {
+    if (!slot.set || name != slot.name) continue;
+    slot.set = false;
+    slot.taken = false;
+    return;
+  }
+}
+
+}  // namespace
+
+void AtomicFile::remove_all_unfinished() {
+  for (Slot& slot : slots) {
+    if (slot.set) unlink(slot.name);
+  }
+}
 
 Status can_be_replaced(const std::filesystem::path& path) {
   struct stat found {};
@@ -29,7 +65,9 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   static std::atomic<unsigned> counter = 0;
   do {
     temporary_ = path_.string() + ".part-" + std::to_string(getpid()) + "-" + std::to_string(counter++);
+    take_slot(temporary_);  // before there is a file
     descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) give_back(temporary_);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ >= 0) return;
   const int code = errno;
@@ -39,7 +77,9 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) close(descriptor_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  unlink(temporary_.c_str());
+  give_back(temporary_);
 }
 
 Status AtomicFile::fail(int code) {
@@ -72,6 +112,7 @@ Status AtomicFile::commit() {
     failed_ = fail(errno);
     return failed_;
   }
+  give_back(temporary_);
   temporary_.clear();
   return {};
 }

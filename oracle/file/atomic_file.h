@@ -25,6 +25,9 @@ class AtomicFile {
   Status write(const void* data, std::size_t size);
   Status commit();
 
+  // Removes what is unfinished in this whole process: for the handler of a signal that ends it.
+  static void remove_all_unfinished();
+
  private:
   Status fail(int code);
 

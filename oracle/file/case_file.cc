@@ -58,14 +58,18 @@ Result<CaseData> case_from(SafeTensors file, const std::vector<std::string>& pol
   return data;
 }
 
-Status write_case(const std::filesystem::path& path, const CaseData& data) {
+std::map<std::string, std::string> case_metadata(const CaseData& data) {
   Metadata metadata = {{"moe4.version", kVersion}};
   write_op(data, metadata);
   if (data.line) metadata["moe4.case"] = to_string(*data.line);
   if (!data.checkpoint.empty()) metadata["moe4.checkpoint"] = data.checkpoint;
   const std::string policy = moe4::to_string(data.policy);
   if (!policy.empty()) metadata["moe4.policy"] = policy;
-  return write_safetensors(path, tensors_of(data), metadata);
+  return metadata;
+}
+
+Status write_case(const std::filesystem::path& path, const CaseData& data) {
+  return write_safetensors(path, tensors_of(data), case_metadata(data));
 }
 
 }  // namespace moe4::oracle

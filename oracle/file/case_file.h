@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "oracle/case/case_data.h"
 #include "oracle/file/result_file.h"
@@ -10,6 +12,7 @@ namespace moe4::oracle {
 
 // policies: assignments ("ids=absent") over the file's own policy; the case is checked under what results.
 Result<CaseData> read_case(const std::filesystem::path& path, const std::vector<std::string>& policies = {});
+std::map<std::string, std::string> case_metadata(const CaseData& data);
 Status write_case(const std::filesystem::path& path, const CaseData& data);
 
 }  // namespace moe4::oracle

@@ -11,31 +11,42 @@ namespace moe4::oracle {
 namespace {
 
 constexpr const char* kVersion = "1";
+constexpr const char* kChanged = "moe4.inputs_changed";
 
 Status take_written(const Tensor& tensor, ResultFile& result) {
   const Shape& output = result.output.shape();
   std::int64_t rows = output[0];
   if (output.size() == 3) rows *= output[1];
-  if (tensor.dtype() != Dtype::kU8 || tensor.shape() != Shape{rows}) {
-    return Error{"written", fmt::format("{} {}", name_of(tensor.dtype()), moe4::to_string(tensor.shape())),
-                 fmt::format("FILE-18: written is U8 [{}], one a row of the output", rows)};
+  const bool of_rows = tensor.shape() == Shape{rows};
+  if (tensor.dtype() != Dtype::kU8 || !(of_rows || tensor.shape() == output)) {
+    return Error{
+        "written", fmt::format("{} {}", name_of(tensor.dtype()), moe4::to_string(tensor.shape())),
+        fmt::format("FILE-18: written is U8 [{}], one a row of the output, or of the output's shape", rows)};
   }
   const std::span<const std::uint8_t> flags = tensor.as<std::uint8_t>();
   const auto odd = std::find_if(flags.begin(), flags.end(), [](std::uint8_t flag) { return flag > 1; });
   if (odd != flags.end()) {
     return Error{"written", std::to_string(*odd), "FILE-18: written is 0 or 1"};
   }
-  result.written.emplace(flags.begin(), flags.end());
+  if (of_rows) {
+    result.written.emplace(flags.begin(), flags.end());
+  } else {
+    for (const std::uint8_t flag : flags) result.unwritten.push_back(flag == 0);
+  }
   return {};
 }
 
 Status read_metadata(const Metadata& metadata, ResultFile& result) {
-  if (Status status =
-          check_metadata_keys(metadata, {"moe4.version", "moe4.case", "moe4.policy", "moe4.produced_by"})) {
+  if (Status status = check_metadata_keys(
+          metadata, {"moe4.version", "moe4.case", "moe4.policy", "moe4.produced_by", kChanged})) {
     return status;
   }
   if (metadata.count("moe4.version") != 0) {
     if (Status status = require_metadata(metadata, "moe4.version", kVersion)) return status;
+  }
+  if (const auto changed = metadata.find(kChanged); changed != metadata.end()) {
+    if (Status status = require_metadata(metadata, kChanged, "yes")) return status;
+    result.inputs_changed = true;
   }
   result.produced_by = value_or(metadata, "moe4.produced_by", "");
   if (const auto policy = metadata.find("moe4.policy"); policy != metadata.end()) {
@@ -90,11 +101,17 @@ Status write_result(const std::filesystem::path& path, const ResultFile& result)
   if (!result.produced_by.empty()) metadata["moe4.produced_by"] = result.produced_by;
   if (result.line) metadata["moe4.case"] = to_string(*result.line);
   if (result.policy) metadata["moe4.policy"] = *result.policy;
+  if (result.inputs_changed) metadata[kChanged] = "yes";
   std::map<std::string, const Tensor*> tensors = {{"output", &result.output}};
   Tensor written;
   if (result.written) {
     written = Tensor(Dtype::kU8, {static_cast<std::int64_t>(result.written->size())});
     std::copy(result.written->begin(), result.written->end(), written.as<std::uint8_t>().begin());
+    tensors["written"] = &written;
+  } else if (!result.unwritten.empty()) {
+    written = Tensor(Dtype::kU8, result.output.shape());
+    for (std::size_t n = 0; n < result.unwritten.size(); ++n)
+      written.as<std::uint8_t>()[n] = !result.unwritten[n];
     tensors["written"] = &written;
   }
   return write_safetensors(path, tensors, metadata);

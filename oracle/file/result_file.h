@@ -15,6 +15,8 @@ struct ResultFile {
   Tensor output;
   // A row each: 1 where the row was written. Absent: the writer does not say.
   std::optional<std::vector<std::uint8_t>> written;
+  std::vector<bool> unwritten;        // an element each, from a `written` of the output's shape; else empty
+  bool inputs_changed = false;        // moe4.inputs_changed
   std::string produced_by;            // moe4.produced_by; may be empty
   std::optional<Case> line;           // moe4.case: of which case this is the result
   std::optional<std::string> policy;  // moe4.policy

@@ -1,6 +1,6 @@
 #include "oracle/gate/gate.h"
 
-#include "oracle/generate/generate.h"
+#include "oracle/gate/batches.h"
 
 namespace moe4::oracle {
 namespace {
@@ -56,9 +56,10 @@ GateReport run_gate(std::span<Subject* const> subjects, const std::vector<Case>&
 
   const auto total = static_cast<std::int64_t>(own.size() * subjects.size());
   std::int64_t done = 0;
-  for (const Case& line : own) {
-    const bool out_of_time = options.time.count() > 0 && elapsed() > options.time;
-    std::optional<Result<CaseData>> data;  // generated for the first subject that accepts the case
+  const auto out_of_time = [&] { return options.time.count() > 0 && elapsed() > options.time; };
+  for_each_case(subjects, own, out_of_time, [&](const Case& line, const CaseSource& data) {
+    const bool late = out_of_time();
+    bool unusable = false;
     for (std::size_t s = 0; s < subjects.size(); ++s) {
       Subject& subject = *subjects[s];
       Tally& tally = report.tallies[s];
@@ -68,21 +69,20 @@ GateReport run_gate(std::span<Subject* const> subjects, const std::vector<Case>&
         tally.add(not_run(subject, line, VerdictStatus::kUnsupported, std::move(*refusal)));
         continue;
       }
-      if (out_of_time) {
+      if (late) {
         tally.add(not_run(subject, line, VerdictStatus::kSkipped, "the time limit was reached"));
         continue;
       }
-      if (!data) {
-        data = generate(line);
-        if (!data->ok()) report.unusable.push_back(to_string(line) + ": " + data->error().message());
-      }
-      if (!data->ok()) {
-        tally.add(not_run(subject, line, VerdictStatus::kSkipped, data->error().message()));
+      if (!data().ok()) {
+        const std::string reason = data().error().message();
+        if (!unusable) report.unusable.push_back(to_string(line) + ": " + reason);
+        unusable = true;
+        tally.add(not_run(subject, line, VerdictStatus::kSkipped, reason));
         continue;
       }
-      tally.add(evaluate(subject, line, data->value()));
+      tally.add(evaluate(subject, line, data().value()));
     }
-  }
+  });
   const Floors floors = floors_of_shard(options.floors, options.shard);
   for (std::size_t s = 0; s < subjects.size(); ++s) {
     report.tallies[s].close(subjects[s]->declaration(), own, floors);

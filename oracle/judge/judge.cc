@@ -20,6 +20,8 @@ std::optional<VerdictStatus> status_of(SubjectRun::Outcome outcome) {
       return std::nullopt;
     case SubjectRun::Outcome::kUnsupported:
       return VerdictStatus::kUnsupported;
+    case SubjectRun::Outcome::kSkipped:
+      return VerdictStatus::kSkipped;
     case SubjectRun::Outcome::kCrashed:
       return VerdictStatus::kCrashed;
     case SubjectRun::Outcome::kTimeout:

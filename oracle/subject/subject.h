@@ -1,7 +1,8 @@
-// Whatever is judged: the reference itself, a kernel on the executor, a recorded file.
+// Whatever is judged: the reference itself, a kernel on the executor, a recorded file, a program.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct DeviceFinding {
 };
 
 struct SubjectRun {
-  enum class Outcome { kRan, kUnsupported, kCrashed, kTimeout, kError };
+  enum class Outcome { kRan, kUnsupported, kSkipped, kCrashed, kTimeout, kError };
   Outcome outcome = Outcome::kRan;
   std::string reason;           // for everything but kRan
   Tensor output;                // dtype and shape as the subject gave it
@@ -37,6 +38,11 @@ class Subject {
   virtual ~Subject() = default;
   virtual const Declaration& declaration() const = 0;
   virtual SubjectRun run(const CaseData& data) = 0;
+  // How many cases at a time spare it work: a start of a program, say.
+  virtual std::int64_t batch() const { return 1; }
+  // run() of each of these will follow; they live until then, or until the next prepare(). A run() for which
+  // nothing was prepared, and every further run() of one case, is a run of its own.
+  virtual void prepare(std::span<const CaseData* const>) {}
   // What selects it on the command line of moe4: "--subject NAME".
   virtual std::string selector() const;
 };

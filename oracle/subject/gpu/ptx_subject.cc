@@ -8,6 +8,7 @@
 #include "oracle/case/output_rows.h"
 #include "oracle/report/failure.h"
 #include "oracle/report/write_file.h"
+#include "oracle/subject/declaration_file.h"
 #include "oracle/subject/gpu/device_run.h"
 #include "oracle/subject/gpu/executor_tensor_core.h"
 #include "oracle/subject/gpu/launch_plan.h"
@@ -157,15 +158,6 @@ Result<std::unique_ptr<Subject>> make_ptx_subject(std::string_view ptx, std::str
   if (Status status = check(ptx, name, declaration)) return *status;
   return std::unique_ptr<Subject>(std::make_unique<PtxSubject>(
       ptx, std::move(name), declaration, std::move(device), settings, std::move(selector)));
-}
-
-Result<Declaration> read_declaration(const std::string& path) {
-  Result<std::string> json = read_file(path);
-  if (!json.ok()) return json.error();
-  Result<Declaration> declaration = parse_declaration(*json);
-  if (declaration.ok()) return declaration;
-  const Error& error = declaration.error();
-  return Error{path + ": " + error.field, error.value, error.rule};
 }
 
 Result<std::unique_ptr<Subject>> open_ptx_subject(const std::string& ptx_path,

@@ -21,9 +21,6 @@ Result<std::unique_ptr<Subject>> make_ptx_subject(std::string_view ptx, std::str
                                                   const ExecutorSettings& settings = {},
                                                   std::string selector = "");
 
-// A declaration from a file; an Error names the file.
-Result<Declaration> read_declaration(const std::string& path);
-
 // The same from two files, with a text of its own.
 Result<std::unique_ptr<Subject>> open_ptx_subject(const std::string& ptx_path,
                                                   const std::string& declaration_path,

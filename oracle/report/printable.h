@@ -1,0 +1,12 @@
+// Text of unknown origin, before it is shown.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace moe4::oracle {
+
+// Bytes that a terminal would obey become \x1b; what is no UTF-8 becomes \xff.
+std::string printable(std::string_view text);
+
+}  // namespace moe4::oracle
