@@ -22,6 +22,7 @@ void add_gen(CLI::App& app, ExitCode& code);
 void add_check(CLI::App& app, ExitCode& code);
 void add_run(CLI::App& app, ExitCode& code);
 void add_gate(CLI::App& app, ExitCode& code);
+void add_merge(CLI::App& app, ExitCode& code);
 void add_fuzz(CLI::App& app, ExitCode& code);
 void add_shrink(CLI::App& app, ExitCode& code);
 void add_fixtures(CLI::App& app, ExitCode& code);

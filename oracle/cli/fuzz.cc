@@ -3,15 +3,15 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "oracle/cli/command.h"
 #include "oracle/cli/fuzz_failure.h"
+#include "oracle/cli/interrupt.h"
 #include "oracle/cli/number_options.h"
 #include "oracle/cli/progress.h"
+#include "oracle/cli/regressions.h"
 #include "oracle/cli/subjects.h"
-#include "oracle/file/atomic_file.h"
 
 namespace moe4::oracle::cli {
 namespace {
@@ -28,7 +28,9 @@ ExitCode fuzz(const Options& options) {
   Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(options.subjects);
   if (!subjects.ok()) return refuse(subjects.error());
   if (!options.regressions.empty()) {
-    if (Status status = can_be_replaced(options.regressions)) return refuse(*status);
+    if (Result<std::vector<Case>> lines = read_regressions(options.regressions); !lines.ok()) {
+      return refuse(lines.error());
+    }
   }
   std::vector<Subject*> pointers;
   for (const auto& subject : *subjects) pointers.push_back(subject.get());
@@ -42,12 +44,19 @@ ExitCode fuzz(const Options& options) {
   settings.progress = [&](std::int64_t cases, const Case& line, const std::string& subject) {
     progress.show(fmt::format("{} cases, {} {}", cases, subject, to_string(line)));
   };
+  const auto keep = [&](const CaseResult& failed, const Case* instead) {
+    if (options.regressions.empty()) return;
+    if (Status status = append_regression(options.regressions, failed, instead)) {
+      code = more_urgent(code, refuse(*status));
+    }
+  };
+  settings.failed = [&](const CaseResult& failed) { keep(failed, nullptr); };
+  settings.stop = interrupted;
+  finish_case_when_interrupted();
   settings.found = [&](const FuzzFailure& failure) {
     print_failure(failure);
     std::fflush(stdout);
-    if (options.regressions.empty()) return;
-    if (Status status = append_regression(options.regressions, failure))
-      code = more_urgent(code, refuse(*status));
+    keep(failure.minimal, &failure.found.line);
   };
   const FuzzReport report = run_fuzz(pointers, settings);
   fmt::print("{}: {} cases drawn with seed {}, {} judged runs of {} subjects, {} failures, {:.1f} s\n",
@@ -58,6 +67,10 @@ ExitCode fuzz(const Options& options) {
   }
   if (report.weak > 0) {
     fmt::print("{} more runs say little (MISTRUSTED or NOT_EXACT) and count for nothing\n", report.weak);
+  }
+  if (interrupted()) {
+    fmt::print("INTERRUPTED: {}\n", interruption());
+    code = more_urgent(code, ExitCode::kUnmet);
   }
   return more_urgent(code, report.exit_code());
 }

@@ -2,31 +2,34 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
+#include <random>
 
 #include "oracle/cli/command.h"
+#include "oracle/cli/interrupt.h"
 #include "oracle/cli/number_options.h"
 #include "oracle/cli/progress.h"
+#include "oracle/cli/regressions.h"
+#include "oracle/cli/reports.h"
 #include "oracle/cli/subjects.h"
 #include "oracle/cli/tier.h"
-#include "oracle/file/atomic_file.h"
-#include "oracle/report/json.h"
-#include "oracle/report/junit.h"
-#include "oracle/report/markdown.h"
-#include "oracle/report/table.h"
+#include "oracle/gate/baseline.h"
 #include "oracle/report/write_file.h"
 
 namespace moe4::oracle::cli {
 namespace {
 
 struct Options {
-  std::string tier = "smoke", shard;
+  std::string tier = "smoke", shard, regressions, known;
   double time = 0;
-  std::uint64_t seed = 0;
+  std::optional<std::uint64_t> seed;
   SubjectOptions subjects;
-  std::vector<std::string> reports;
+  ReportOptions reports;
 };
+
+constexpr double kNightlySeconds = 3600;
 
 Result<Shard> parse_shard(const std::string& text) {
   Shard shard;
@@ -41,41 +44,48 @@ Result<Shard> parse_shard(const std::string& text) {
   return Error{"shard", text, "i/n with 1 <= i <= n"};
 }
 
-struct Report {
-  std::string format, path;
-};
-
-Result<std::vector<Report>> parse_reports(const std::vector<std::string>& arguments) {
-  std::vector<Report> reports;
-  for (const std::string& argument : arguments) {
-    const std::size_t equals = argument.find('=');
-    const std::string format = argument.substr(0, equals);
-    const bool known = format == "junit" || format == "json" || format == "md";
-    if (!known || equals == std::string::npos || equals + 1 == argument.size()) {
-      return Error{"report", argument, "junit=FILE, json=FILE or md=FILE"};
-    }
-    reports.push_back({format, argument.substr(equals + 1)});
-  }
-  return reports;
+Result<KnownFaults> read_known(const std::string& path) {
+  if (path.empty()) return KnownFaults{};
+  Result<std::string> text = read_file(path);
+  if (!text.ok()) return text.error();
+  Result<KnownFaults> faults = parse_known_faults(*text);
+  if (faults.ok()) return faults;
+  return Error{path + ": " + faults.error().field, faults.error().value, faults.error().rule};
 }
 
-Status write_report(const Report& report, const GateReport& result) {
-  if (report.format == "junit") return write_file(report.path, gate_junit(result));
-  if (report.format == "json") return write_file(report.path, gate_json(result));
-  return write_file(report.path, gate_markdown(result));
+// The lines of --regressions first, then the tier's; each once.
+Result<std::vector<Case>> list_of(const Options& options, const Tier& tier) {
+  Result<std::vector<Case>> list = parse_case_list(tier.list);
+  if (!list.ok() || options.regressions.empty()) return list;
+  Result<std::vector<Case>> lines = read_regressions(options.regressions);
+  if (!lines.ok()) return lines.error();
+  for (Case& line : *list) {
+    if (std::find(lines->begin(), lines->end(), line) == lines->end()) lines->push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::uint64_t new_seed() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
 }
 
 ExitCode gate(const Options& options) {
   Result<const Tier*> tier = tier_named(options.tier);
   if (!tier.ok()) return refuse(tier.error());
-  Result<std::vector<Case>> cases = parse_case_list((*tier)->list);
+  Result<std::vector<Case>> cases = list_of(options, **tier);
   if (!cases.ok()) return refuse(cases.error());
   Result<Shard> shard = parse_shard(options.shard);
   if (!shard.ok()) return refuse(shard.error());
-  Result<std::vector<Report>> reports = parse_reports(options.reports);
-  if (!reports.ok()) return refuse(reports.error());
-  for (const Report& report : *reports) {
-    if (Status status = can_be_replaced(report.path)) return refuse(*status);
+  Result<KnownFaults> known = read_known(options.known);
+  if (!known.ok()) return refuse(known.error());
+  Result<std::vector<ReportTarget>> targets = parse_reports(options.reports.reports);
+  if (!targets.ok()) return refuse(targets.error());
+  std::optional<GateReport> before;
+  if (!options.reports.baseline.empty()) {
+    Result<GateReport> read = read_report(options.reports.baseline);
+    if (!read.ok()) return refuse(read.error());
+    before = std::move(*read);
   }
   if (shard->count > static_cast<std::int64_t>(cases->size())) {
     return refuse(
@@ -88,25 +98,34 @@ ExitCode gate(const Options& options) {
   GateOptions settings;
   settings.tier = std::string((*tier)->name);
   settings.floors = (*tier)->floors;
-  settings.seed = options.seed;
   settings.shard = *shard;
+  settings.known = std::move(*known);
   settings.time = std::chrono::duration<double>(options.time);
+  if ((*tier)->rounds) {
+    settings.rounds = options.seed ? *options.seed : new_seed();
+    if (options.time == 0) settings.time = std::chrono::duration<double>(kNightlySeconds);
+    fmt::print("seed {:#x}: --seed {:#x} draws the same data again\n", *settings.rounds, *settings.rounds);
+  } else {
+    settings.seed = options.seed.value_or(0);
+  }
+  settings.stop = [] { return std::string(interruption()); };
   settings.progress = [&](std::int64_t done, std::int64_t total, const Case& line,
                           const std::string& subject) {
     progress.show(fmt::format("{}/{} {} {}", done, total, subject, to_string(line)));
   };
+  ExitCode code = ExitCode::kPassed;
+  settings.judged = [&](const CaseResult& result) {
+    // At once: a killed gate loses at most the case in flight.
+    if (options.regressions.empty() || !is_red(result)) return;
+    if (Status status = append_regression(options.regressions, result))
+      code = more_urgent(code, refuse(*status));
+  };
   std::vector<Subject*> pointers;
   for (const auto& subject : *subjects) pointers.push_back(subject.get());
-  const GateReport result = run_gate(pointers, *cases, settings);
-
-  ExitCode code = result.exit_code();
-  const std::string failures = gate_failures(result);
-  if (!failures.empty()) fmt::print("{}\n", failures);
-  fmt::print("{}\n{}", gate_table(result), gate_summary(result));
-  for (const Report& report : *reports) {
-    if (Status status = write_report(report, result)) code = more_urgent(code, refuse(*status));
-  }
-  return code;
+  finish_case_when_interrupted();
+  GateReport result = run_gate(pointers, *cases, settings);
+  if (before) result.baseline = compare_with_baseline(result, *before);
+  return more_urgent(code, publish(result, *targets));
 }
 
 }  // namespace
@@ -117,22 +136,32 @@ void add_gate(CLI::App& app, ExitCode& code) {
   auto options = std::make_shared<Options>();
   command->add_option("--tier", options->tier, "smoke (under a minute), ci, nightly; default smoke");
   command
-      ->add_option("--time", options->time,
-                   "Start no case after this many seconds; what is left counts as SKIPPED")
+      ->add_option(
+          "--time", options->time,
+          "Start no case after this many seconds; what is left of the list counts as SKIPPED. nightly: "
+          "default 3600")
       ->check(seconds());
-  command->add_option("--seed", options->seed, "Added to the seed of every case: other data, same shapes")
+  command
+      ->add_option(
+          "--seed", options->seed,
+          "Added to the seed of every case: other data, same shapes. nightly: of the rounds after the list; "
+          "default a new one")
       ->check(seed());
-  command->add_option("--shard", options->shard, "i/n: every n-th case, starting with the i-th");
+  command->add_option("--shard", options->shard,
+                      "i/n: every n-th case, starting with the i-th; moe4 merge joins them");
   add_subject_options(*command, options->subjects);
-  command->add_option("--report", options->reports, "junit=FILE, json=FILE or md=FILE; repeatable")
-      ->take_all();
+  add_report_options(*command, options->reports);
+  command->add_option("--regressions", options->regressions,
+                      "A list of cases that is run first; lines that fail are added to it");
+  command->add_option("--known", options->known, "The ledger of known faults: a JSON file (docs/gate.md)");
   command->footer(
       "Green needs more than no failure: coverage below the tier's floor, a kernel that never ran, or less "
       "than 60 % of\n"
       "the outputs of real BF16 data with one acceptable value is red (exit code 3).\n"
       "Examples:\n"
       "  moe4 gate\n"
-      "  moe4 gate --tier ci --report junit=gate.xml --report json=gate.json\n"
+      "  moe4 gate --tier ci --report junit=gate.xml --report html=gate.html --baseline yesterday.json\n"
+      "  moe4 gate --tier nightly --time 7200 --regressions found.cases --known known.json\n"
       "  moe4 gate --subject mxfp4_linear_tile_bf16 --seed 7\n"
       "Each failure starts and ends with the command that shows it again.");
   command->callback([options, &code] { code = gate(*options); });

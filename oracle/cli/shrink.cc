@@ -6,6 +6,7 @@
 
 #include "oracle/cli/command.h"
 #include "oracle/cli/fuzz_failure.h"
+#include "oracle/cli/interrupt.h"
 #include "oracle/cli/number_options.h"
 #include "oracle/cli/subjects.h"
 
@@ -39,6 +40,8 @@ ExitCode shrink(const Options& options) {
   }
   ShrinkLimits limits;
   limits.time = std::chrono::duration<double>(options.time);
+  limits.stop = interrupted;
+  finish_case_when_interrupted();
   print_failure(shrink_failure(subject, std::move(result), limits));
   return exit_code_of(status);
 }

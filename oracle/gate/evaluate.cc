@@ -10,6 +10,8 @@ bool is_red(VerdictStatus status) {
          status != VerdictStatus::kUnsupported;
 }
 
+bool is_red(const CaseResult& result) { return is_red(result.verdict.status) && result.known.empty(); }
+
 CaseResult not_run(const Subject& subject, const Case& line, VerdictStatus status, std::string reason) {
   CaseResult result;
   result.subject = subject.declaration().name;

@@ -16,11 +16,14 @@ struct CaseResult {
   Verdict verdict;
   double seconds = 0;                     // of the subject's run
   std::uint64_t thread_instructions = 0;  // executor subjects
-  std::string failure;  // the whole failure block, replay command first and last; empty unless red
+  std::string failure;           // the whole failure block, replay command first and last; empty unless red
+  std::string known;             // "LINK: REASON" of the ledger's entry that names it (oracle/gate/known.h)
+  bool unexpected_pass = false;  // it passed, although the ledger names it
 };
 
 // Everything but PASSED, SKIPPED and UNSUPPORTED (VER rules).
 bool is_red(VerdictStatus status);
+bool is_red(const CaseResult& result);  // and not known
 
 // `data` was generated from `line`, once for all subjects.
 CaseResult evaluate(Subject& subject, const Case& line, const CaseData& data);

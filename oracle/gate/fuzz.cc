@@ -16,14 +16,16 @@ bool same_kind(const Verdict& failure, const Verdict& other) {
 }
 
 FuzzFailure shrink_failure(Subject& subject, CaseResult found, const ShrinkLimits& limits) {
+  bool stopped = false;
   const auto fails = [&](const Case& line) {
-    return same_kind(found.verdict, evaluate(subject, line).verdict);
+    stopped = stopped || (limits.stop && limits.stop());
+    return !stopped && same_kind(found.verdict, evaluate(subject, line).verdict);
   };
   const Shrunk shrunk = shrink_case(found.line, fails, limits);
   FuzzFailure failure;
   failure.minimal = evaluate(subject, shrunk.line);
   failure.shrink_runs = shrunk.runs;
-  failure.shrink_complete = shrunk.complete;
+  failure.shrink_complete = shrunk.complete && !stopped;
   failure.found = std::move(found);
   return failure;
 }
@@ -33,7 +35,8 @@ FuzzReport run_fuzz(std::span<Subject* const> subjects, const FuzzOptions& optio
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start); };
   FuzzReport report;
   std::vector<Subject*> healthy(subjects.begin(), subjects.end());
-  while (!healthy.empty() && elapsed() < options.time &&
+  const auto stop = [&] { return options.stop && options.stop(); };
+  while (!healthy.empty() && elapsed() < options.time && !stop() &&
          (options.cases == 0 || report.cases < options.cases)) {
     std::vector<const Declaration*> declarations;
     for (const Subject* subject : healthy) declarations.push_back(&subject->declaration());
@@ -48,7 +51,7 @@ FuzzReport run_fuzz(std::span<Subject* const> subjects, const FuzzOptions& optio
     }
     std::vector<Subject*> failed;
     for (Subject* subject : healthy) {
-      if (subject->declaration().refuses(*line)) continue;
+      if (subject->declaration().refuses(*line) || stop()) continue;
       if (options.progress) options.progress(report.cases, *line, subject->declaration().name);
       CaseResult result = evaluate(*subject, *line, *data);
       const VerdictStatus status = result.verdict.status;
@@ -57,7 +60,10 @@ FuzzReport run_fuzz(std::span<Subject* const> subjects, const FuzzOptions& optio
       report.runs += status == VerdictStatus::kPassed || (is_red(status) && !weak);
       if (weak || !is_red(status)) continue;
       failed.push_back(subject);
-      report.failures.push_back(shrink_failure(*subject, std::move(result), options.shrink));
+      if (options.failed) options.failed(result);
+      ShrinkLimits limits = options.shrink;
+      limits.stop = options.stop;
+      report.failures.push_back(shrink_failure(*subject, std::move(result), limits));
       if (options.found) options.found(report.failures.back());
     }
     const auto has_failed = [&](Subject* s) {

@@ -24,8 +24,11 @@ struct FuzzOptions {
   std::int64_t cases = 0;  // stop after this many; 0: only the time counts
   ShrinkLimits shrink;
   std::function<void(std::int64_t cases, const Case& line, const std::string& subject)> progress;
-  // Called as soon as a failure has been shrunk: a killed run loses at most the case in flight.
+  // Called at once, before the failure is shrunk, and again when it has been: a killed run loses at most the
+  // case in flight.
+  std::function<void(const CaseResult&)> failed;
   std::function<void(const FuzzFailure&)> found;
+  std::function<bool()> stop;  // true: draw no more, shrink no further
 };
 
 struct FuzzReport {

@@ -1,5 +1,6 @@
 #include "oracle/gate/gate.h"
 
+#include "oracle/fixtures/sha256.h"
 #include "oracle/gate/batches.h"
 
 namespace moe4::oracle {
@@ -18,6 +19,97 @@ std::vector<Case> cases_of_shard(const std::vector<Case>& cases, const GateOptio
   return own;
 }
 
+std::string identity_of(const std::vector<Case>& cases) {
+  std::string text;
+  for (const Case& line : cases) text += to_string(line) + "\n";
+  return sha256_hex(text);
+}
+
+class GateRun {
+ public:
+  GateRun(std::span<Subject* const> subjects, const GateOptions& options)
+      : subjects_(subjects), options_(options) {
+    report.tier = options.tier;
+    report.floors = options.floors;
+    report.seed = options.seed;
+    report.shard = options.shard;
+    report.tallies.resize(subjects.size());
+    for (std::size_t s = 0; s < subjects.size(); ++s) {
+      report.tallies[s].subject = subjects[s]->declaration().name;
+      report.tallies[s].declared = to_json(subjects[s]->declaration());
+    }
+  }
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  // Every case, or why it did not run.
+  void whole_list(const std::vector<Case>& lines) {
+    total_ = static_cast<std::int64_t>(lines.size() * subjects_.size());
+    report.cases = static_cast<std::int64_t>(lines.size());
+    for_each_case(
+        subjects_, lines, [&] { return !why_no_more().empty(); },
+        [&](const Case& line, const CaseSource& data) { one_case(line, data, why_no_more()); });
+  }
+
+  // As many more of them as the time allows.
+  void more_rounds(const std::vector<Case>& lines, std::uint64_t seed) {
+    report.rounds_seed = seed;
+    while (why_no_more().empty() && !lines.empty()) {
+      std::vector<Case> round = lines;
+      ++report.rounds;
+      for (Case& line : round) line.seed += seed + static_cast<std::uint64_t>(report.rounds);
+      total_ += static_cast<std::int64_t>(round.size() * subjects_.size());
+      for_each_case(
+          subjects_, round, [&] { return !why_no_more().empty(); },
+          [&](const Case& line, const CaseSource& data) {
+            if (!why_no_more().empty()) return;
+            ++report.cases;
+            one_case(line, data, "");
+          });
+    }
+  }
+
+  GateReport report;
+
+ private:
+  std::string why_no_more() {
+    if (report.interrupted.empty() && options_.stop) report.interrupted = options_.stop();
+    if (!report.interrupted.empty()) return report.interrupted;
+    return options_.time.count() > 0 && seconds() > options_.time.count() ? "the time limit was reached" : "";
+  }
+
+  void one_case(const Case& line, const CaseSource& data, const std::string& late) {
+    bool noted = false;  // that it is unusable
+    for (std::size_t s = 0; s < subjects_.size(); ++s) {
+      Tally& tally = report.tallies[s];
+      if (options_.progress) options_.progress(done_, total_, line, tally.subject);
+      ++done_;
+      CaseResult result = judged(*subjects_[s], line, data, late, noted);
+      mark_known(options_.known, result);
+      if (options_.judged) options_.judged(result);
+      tally.add(std::move(result));
+    }
+  }
+
+  CaseResult judged(Subject& subject, const Case& line, const CaseSource& data, const std::string& late,
+                    bool& noted) {
+    if (std::optional<std::string> refusal = subject.declaration().refuses(line)) {
+      return not_run(subject, line, VerdictStatus::kUnsupported, std::move(*refusal));
+    }
+    if (!late.empty()) return not_run(subject, line, VerdictStatus::kSkipped, late);
+    if (data().ok()) return evaluate(subject, line, data().value());
+    const std::string reason = data().error().message();
+    if (!noted) report.unusable.push_back(to_string(line) + ": " + reason);
+    noted = true;
+    return not_run(subject, line, VerdictStatus::kSkipped, reason);
+  }
+
+  std::span<Subject* const> subjects_;
+  const GateOptions& options_;
+  Clock::time_point start_ = Clock::now();
+  std::int64_t done_ = 0, total_ = 0;
+};
+
 }  // namespace
 
 Floors floors_of_shard(const Floors& floors, const Shard& shard) {
@@ -29,66 +121,38 @@ Floors floors_of_shard(const Floors& floors, const Shard& shard) {
   return own;
 }
 
-ExitCode GateReport::exit_code() const {
-  ExitCode code = unusable.empty() ? ExitCode::kPassed : ExitCode::kUnmet;
+std::vector<std::string> GateReport::unmet() const {
+  std::vector<std::string> sentences;
   std::int64_t ran = 0;
-  for (const Tally& tally : tallies) {
-    code = more_urgent(code, tally.exit_code());
-    ran += tally.ran;
+  for (const Tally& tally : tallies) ran += tally.ran;
+  if (ran == 0) sentences.emplace_back("nothing ran");
+  if (!interrupted.empty()) sentences.push_back(interrupted + ": the list was not run to its end");
+  for (const std::int64_t absent : missing) {
+    sentences.push_back("shard " + std::to_string(absent) + " is missing");
   }
-  return ran == 0 ? more_urgent(code, ExitCode::kUnmet) : code;
+  for (const std::string& reason : unusable) sentences.push_back("unusable case: " + reason);
+  return sentences;
+}
+
+ExitCode GateReport::exit_code() const {
+  ExitCode code = unmet().empty() ? ExitCode::kPassed : ExitCode::kUnmet;
+  for (const Tally& tally : tallies) code = more_urgent(code, tally.exit_code());
+  return code;
 }
 
 GateReport run_gate(std::span<Subject* const> subjects, const std::vector<Case>& cases,
                     const GateOptions& options) {
-  const Clock::time_point start = Clock::now();
-  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start); };
+  GateRun run(subjects, options);
   const std::vector<Case> own = cases_of_shard(cases, options);
-
-  GateReport report;
-  report.tier = options.tier;
-  report.seed = options.seed;
-  report.shard = options.shard;
-  report.cases = static_cast<std::int64_t>(own.size());
-  report.tallies.resize(subjects.size());
-  for (std::size_t s = 0; s < subjects.size(); ++s)
-    report.tallies[s].subject = subjects[s]->declaration().name;
-
-  const auto total = static_cast<std::int64_t>(own.size() * subjects.size());
-  std::int64_t done = 0;
-  const auto out_of_time = [&] { return options.time.count() > 0 && elapsed() > options.time; };
-  for_each_case(subjects, own, out_of_time, [&](const Case& line, const CaseSource& data) {
-    const bool late = out_of_time();
-    bool unusable = false;
-    for (std::size_t s = 0; s < subjects.size(); ++s) {
-      Subject& subject = *subjects[s];
-      Tally& tally = report.tallies[s];
-      if (options.progress) options.progress(done, total, line, tally.subject);
-      ++done;
-      if (std::optional<std::string> refusal = subject.declaration().refuses(line)) {
-        tally.add(not_run(subject, line, VerdictStatus::kUnsupported, std::move(*refusal)));
-        continue;
-      }
-      if (late) {
-        tally.add(not_run(subject, line, VerdictStatus::kSkipped, "the time limit was reached"));
-        continue;
-      }
-      if (!data().ok()) {
-        const std::string reason = data().error().message();
-        if (!unusable) report.unusable.push_back(to_string(line) + ": " + reason);
-        unusable = true;
-        tally.add(not_run(subject, line, VerdictStatus::kSkipped, reason));
-        continue;
-      }
-      tally.add(evaluate(subject, line, data().value()));
-    }
-  });
+  run.report.list = identity_of(cases);
+  run.whole_list(own);
+  if (options.rounds) run.more_rounds(own, *options.rounds);
   const Floors floors = floors_of_shard(options.floors, options.shard);
   for (std::size_t s = 0; s < subjects.size(); ++s) {
-    report.tallies[s].close(subjects[s]->declaration(), own, floors);
+    run.report.tallies[s].close(subjects[s]->declaration(), own, floors);
   }
-  report.seconds = elapsed().count();
-  return report;
+  run.report.seconds = run.seconds();
+  return std::move(run.report);
 }
 
 }  // namespace moe4::oracle

@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "oracle/gate/known.h"
 #include "oracle/gate/tally.h"
 
 namespace moe4::oracle {
@@ -21,28 +23,52 @@ struct GateOptions {
   std::uint64_t seed = 0;  // added to the seed of every case; 0: the list's own data
   Shard shard;
   std::chrono::duration<double> time{0};  // no case starts after this; 0: no limit
+  // After the list the list again, with other data each time, until `time` is up: round n adds this and n to
+  // the seed of every case.
+  std::optional<std::uint64_t> rounds;
+  KnownFaults known;
+  // Not empty: why nothing more is to be started, "interrupted by SIGINT".
+  std::function<std::string()> stop;
   // Called before each case and subject.
   std::function<void(std::int64_t done, std::int64_t total, const Case& line, const std::string& subject)>
       progress;
+  std::function<void(const CaseResult&)> judged;  // called after each
+};
+
+// What an earlier report said of the same cases (oracle/gate/baseline.h).
+struct BaselineComparison {
+  // Red and not known, as "SUBJECT: CASE LINE": now only, before only though it passes now, both times; and
+  // before only and not run now.
+  std::vector<std::string> fresh, fixed, still, gone;
 };
 
 struct GateReport {
   std::string tier;
+  Floors floors;
   std::uint64_t seed = 0;
   Shard shard;
-  std::int64_t cases = 0;             // after sharding
+  std::string list;         // SHA-256 of the whole list: parts of one gate agree in it
+  std::int64_t cases = 0;   // after sharding, all rounds
+  std::int64_t rounds = 0;  // after the list, begun
+  std::optional<std::uint64_t> rounds_seed;
   std::vector<std::string> unusable;  // cases of the list that cannot be generated, with the reason
+  std::vector<std::int64_t> missing;  // shards that are not in a merged report
+  std::string interrupted;            // why it ended early; empty: it did not
   std::vector<Tally> tallies;         // one a subject, in the order given
-  double seconds = 0;                 // wall time
+  std::optional<BaselineComparison> baseline;
+  double seconds = 0;  // wall time
 
-  // Nothing ran at all, an unusable case, or an unmet condition of a subject: never 0.
+  // What keeps the gate as a whole from being green, a sentence each: nothing ran, an unusable case, a
+  // missing shard, an interruption.
+  std::vector<std::string> unmet() const;
+  // With an unmet condition, here or of a subject, never 0.
   ExitCode exit_code() const;
 };
 
 // The data of a case is generated once and shared by all subjects.
 //
 // With more than one shard only the floor on the share of cases that ran is judged: a shard alone does not
-// hold every pair, fill, routing and tail.
+// hold every pair, fill, routing and tail. merge_reports() (oracle/gate/merge.h) judges the others.
 GateReport run_gate(std::span<Subject* const> subjects, const std::vector<Case>& cases,
                     const GateOptions& options);
 

@@ -1,4 +1,4 @@
-// The texts of fixtures/lists/*.cases, each followed by fixtures/regressions/found.cases; lists.cc is made of
+// The texts of fixtures/lists/*.cases, each after fixtures/regressions/found.cases; lists.cc is made of
 // lists.cc.in when the build is configured.
 #pragma once
 

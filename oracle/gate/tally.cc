@@ -87,7 +87,8 @@ void Tally::add(CaseResult result) {
   unsupported += verdict.status == VerdictStatus::kUnsupported;
   skipped += verdict.status == VerdictStatus::kSkipped;
   passed += verdict.status == VerdictStatus::kPassed;
-  red += is_red(verdict.status);
+  red += is_red(result);
+  known += is_red(verdict.status) && !is_red(result);
   if (oracle::ran(verdict.status)) {
     ++ran;
     max_ulp = std::max(max_ulp, verdict.max_ulp);
@@ -106,18 +107,47 @@ void Tally::add(CaseResult result) {
     all.add(verdict);
     if (result.line.fill == Fill::kReal && result.line.dtype == Dtype::kBF16) real_bf16.add(verdict);
   }
-  if (is_red(verdict.status)) {
-    const ExitCode own = exit_code_of(verdict.status);
-    const bool first = !is_red(status);
-    if (first || (own != exit_code_of(status) && more_urgent(own, exit_code_of(status)) == own)) {
-      status = verdict.status;
-    }
-  }
+  if (is_red(result)) worsen(verdict.status);
   results.push_back(std::move(result));
+}
+
+void Tally::worsen(VerdictStatus other) {
+  const ExitCode own = exit_code_of(other);
+  const bool more = own != exit_code_of(status) && more_urgent(own, exit_code_of(status)) == own;
+  if (is_red(other) && (!is_red(status) || more)) status = other;
+}
+
+void Tally::add(const Tally& part) {
+  listed += part.listed;
+  ran += part.ran;
+  passed += part.passed;
+  red += part.red;
+  known += part.known;
+  unsupported += part.unsupported;
+  skipped += part.skipped;
+  for (const CaseResult& result : part.results) {
+    if (is_red(result)) worsen(result.verdict.status);
+  }
+  coverage.merge(part.coverage);
+  ops.insert(part.ops.begin(), part.ops.end());
+  fills.insert(part.fills.begin(), part.fills.end());
+  routings.insert(part.routings.begin(), part.routings.end());
+  tails.insert(part.tails.begin(), part.tails.end());
+  all.add(part.all);
+  real_bf16.add(part.real_bf16);
+  max_ulp = std::max(max_ulp, part.max_ulp);
+  findings += part.findings;
+  seconds += part.seconds;
+  thread_instructions += part.thread_instructions;
 }
 
 void Tally::close(const Declaration& declaration, const std::vector<Case>& cases, const Floors& floors) {
   if (ran == 0) unmet.push_back("no case ran");
+  for (const CaseResult& result : results) {
+    if (!result.unexpected_pass) continue;
+    unmet.push_back("passes, although the ledger of known faults names it (" + result.known +
+                    "): take it out: " + to_string(result.line));
+  }
   if (declaration.profile.empty()) {
     unmet.push_back(
         "its declaration names no profile, so nothing that it returns is due (docs/declaration.md)");

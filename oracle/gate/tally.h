@@ -22,6 +22,8 @@ struct Floors {
   bool every_tail = false;     // tokens, outputs and inputs beside a multiple of the usual tiles
   double ran_share = 1;        // of the listed cases that the subject accepts, how many must have run
   double real_singletons = 0;  // share of singleton intervals over `real` BF16 data
+
+  friend bool operator==(const Floors&, const Floors&) = default;
 };
 
 // A dimension has been seen with a tail when it was larger than the tile and no multiple of it.
@@ -36,6 +38,10 @@ struct Tightness {
     outputs += static_cast<double>(verdict.outputs);
     singletons += verdict.singleton_share * static_cast<double>(verdict.outputs);
   }
+  void add(const Tightness& other) {
+    outputs += other.outputs;
+    singletons += other.singletons;
+  }
   std::optional<double> share() const {
     return outputs > 0 ? std::optional<double>(singletons / outputs) : std::nullopt;
   }
@@ -43,7 +49,8 @@ struct Tightness {
 
 struct Tally {
   std::string subject;
-  std::int64_t listed = 0, ran = 0, passed = 0, red = 0, unsupported = 0, skipped = 0;
+  std::string declared;  // as JSON, for whoever judges the floors later (oracle/gate/merge.h)
+  std::int64_t listed = 0, ran = 0, passed = 0, red = 0, known = 0, unsupported = 0, skipped = 0;
   VerdictStatus status =
       VerdictStatus::kPassed;      // the most urgent of all cases; MISTRUSTED if only `unmet` speaks
   std::vector<std::string> unmet;  // gate conditions, one sentence each
@@ -62,11 +69,16 @@ struct Tally {
   std::vector<CaseResult> results;
 
   void add(CaseResult result);
+  // Another part of the same list; the order of the results is the caller's.
+  void add(const Tally& part);
 
   // Judges the floors; call once, after the last add. `cases` is the list that was to be run.
   void close(const Declaration& declaration, const std::vector<Case>& cases, const Floors& floors);
 
   ExitCode exit_code() const;
+
+ private:
+  void worsen(VerdictStatus other);
 };
 
 }  // namespace moe4::oracle

@@ -20,7 +20,8 @@ const std::vector<Tier>& tiers() {
   static const std::vector<Tier> kTiers = {
       {"smoke", kSmokeList, "every fill and routing at small shapes, before every commit", floors(2560)},
       {"ci", kCiList, "more shapes and seeds, for every change that is merged", floors(3840)},
-      {"nightly", kNightlyList, "large shapes, many seeds", floors(3840)},
+      {"nightly", kNightlyList, "large shapes, many seeds, then new data until the time is up", floors(3840),
+       true},
   };
   return kTiers;
 }

@@ -11,9 +11,10 @@ namespace moe4::oracle {
 
 struct Tier {
   std::string_view name;  // "smoke", "ci", "nightly"
-  std::string_view list;  // fixtures/lists/NAME.cases, then fixtures/regressions/found.cases
+  std::string_view list;  // fixtures/regressions/found.cases, then fixtures/lists/NAME.cases
   std::string_view purpose;
   Floors floors;
+  bool rounds = false;  // after the list, new data until the time is up
 };
 
 const std::vector<Tier>& tiers();

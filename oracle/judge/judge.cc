@@ -129,6 +129,7 @@ void Judge::judge_values(const SubjectRun& run, Verdict& verdict) const {
   verdict.coverage = due.coverage;
   if (verdict.mismatched > 0) {
     verdict.where = describe_clusters(data_, compared.wrong);
+    verdict.picture = picture_of(data_, compared.wrong);
     fail(verdict, fmt::format("{} of {} outputs are wrong", verdict.mismatched, verdict.outputs));
     return;  // what lies outside its interval does not follow the declaration either
   }
@@ -140,6 +141,7 @@ void Judge::judge_values(const SubjectRun& run, Verdict& verdict) const {
   verdict.rule = due.bits_rule;
   verdict.worst = std::move(bits.worst);
   verdict.where = describe_clusters(data_, bits.wrong);
+  verdict.picture = picture_of(data_, bits.wrong);
   fail(verdict, fmt::format("VER-17: {} of {} outputs lie inside their intervals, but not on the bits of "
                             "the declared arithmetic: {}",
                             verdict.bits_differ, verdict.bits_compared, first_of(verdict.worst, run.output)));

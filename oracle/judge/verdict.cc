@@ -2,6 +2,13 @@
 
 namespace moe4::oracle {
 
+const std::vector<VerdictStatus>& all_statuses() {
+  using enum VerdictStatus;
+  static const std::vector<VerdictStatus> kAll = {kPassed,  kFailed,      kMistrusted, kNotExact, kModel,
+                                                  kSkipped, kUnsupported, kCrashed,    kTimeout};
+  return kAll;
+}
+
 // VER-1.
 std::string_view name_of(VerdictStatus status) {
   switch (status) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "oracle/judge/picture.h"
 #include "oracle/subject/subject.h"
 
 namespace moe4::oracle {
@@ -24,6 +25,7 @@ enum class VerdictStatus {
   kTimeout
 };
 std::string_view name_of(VerdictStatus status);  // "PASSED", ...
+const std::vector<VerdictStatus>& all_statuses();
 
 struct Mismatch {
   std::int64_t row = 0, out = 0;                   // of the output, seen as [rows, O]
@@ -60,6 +62,7 @@ struct Verdict {
   std::int64_t bits_differ = 0;    // of these, inside their intervals with other bits
   std::vector<Mismatch> worst;     // at most 20, worst first; where bits differ, those
   std::vector<std::string> where;  // where the wrong outputs lie, a line each (oracle/judge/clusters.h)
+  Picture picture;                 // of the wrong outputs; empty unless some are
   double singleton_share = 0;      // share of outputs whose bits were due
   double max_ulp = 0;              // largest distance from the norm's bits, in ulp of the output dtype
   std::optional<ExactProof> proof;

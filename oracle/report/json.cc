@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "oracle/fixtures/fixture_set.h"
 #include "oracle/report/failure.h"
 
 namespace moe4::oracle {
@@ -20,9 +21,31 @@ std::string hex(std::uint64_t bits, Dtype dtype) {
   return fmt::format("0x{:0{}x}", bits, 2 * size_of(dtype));
 }
 
+// The set bits, 64 of them a word of 16 hex digits.
+std::string hex(const Coverage::Pairs& pairs) {
+  std::string text;
+  for (std::size_t begin = 0; begin < pairs.size(); begin += 64) {
+    std::uint64_t word = 0;
+    for (std::size_t bit = 0; bit < 64; ++bit) word |= std::uint64_t{pairs[begin + bit]} << bit;
+    text += fmt::format("{:016x}", word);
+  }
+  return text;
+}
+
+Json picture_object(const Picture& picture) {
+  Json cells = Json::array();
+  for (const PictureCell& cell : picture.cells) cells.push_back({cell.row, cell.column, cell.wrong});
+  return {{"rows", picture.rows},         {"outputs", picture.outputs},
+          {"row_step", picture.row_step}, {"output_step", picture.output_step},
+          {"row_name", picture.row_name}, {"cells", cells}};
+}
+
 Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 Json verdict_object(const Verdict& verdict, Dtype output) {
+  if (verdict.status == VerdictStatus::kUnsupported || verdict.status == VerdictStatus::kSkipped) {
+    return {{"status", std::string(name_of(verdict.status))}, {"reason", verdict.reason}};
+  }
   Json json = {{"status", std::string(name_of(verdict.status))},
                {"rule", verdict.rule},
                {"reason", verdict.reason},
@@ -51,6 +74,8 @@ Json verdict_object(const Verdict& verdict, Dtype output) {
                              {"got", hex(m.got, output)},
                              {"ulps", m.ulps}});
   }
+  if (!verdict.where.empty()) json["where"] = verdict.where;
+  if (!verdict.picture.empty()) json["picture"] = picture_object(verdict.picture);
   if (!verdict.findings.empty()) json["findings"] = Json::array();
   for (const DeviceFinding& finding : verdict.findings) {
     json["findings"].push_back(
@@ -60,36 +85,57 @@ Json verdict_object(const Verdict& verdict, Dtype output) {
 }
 
 Json tally_object(const Tally& tally) {
-  Json fills = Json::array(), routings = Json::array(), tails = Json::array(), results = Json::array();
+  Json fills = Json::array(), routings = Json::array(), tails = Json::array(), ops = Json::array(),
+       results = Json::array();
+  for (const auto& [op, format] : tally.ops) {
+    ops.push_back(std::string(name_of(op)) + " " + std::string(moe4::name_of(format)));
+  }
   for (const Fill fill : tally.fills) fills.push_back(std::string(name_of(fill)));
   for (const Routing routing : tally.routings) routings.push_back(std::string(name_of(routing)));
   for (const Tail tail : tally.tails) tails.push_back(std::string(name_of(tail)));
   for (const CaseResult& result : tally.results) {
     Json object = {{"case", to_string(result.line)}, {"seconds", result.seconds}};
     object.update(verdict_object(result.verdict, result.line.dtype));
-    if (is_red(result.verdict.status)) object["replay"] = replay_command(result.line, result.selector);
+    if (is_red(result.verdict.status)) {
+      object["replay"] = replay_command(result.line, result.selector);
+      object["selector"] = result.selector;
+      object["failure"] = result.failure;
+    }
+    if (!result.known.empty()) {
+      object["known"] = result.known;
+      object["unexpected_pass"] = result.unexpected_pass;
+    }
     results.push_back(std::move(object));
   }
   return {{"name", tally.subject},
           {"status", std::string(name_of(tally.status))},
           {"unmet", tally.unmet},
+          {"declaration", Json::parse(tally.declared, nullptr, false)},
           {"cases",
            {{"listed", tally.listed},
             {"ran", tally.ran},
             {"passed", tally.passed},
             {"red", tally.red},
+            {"known", tally.known},
             {"unsupported", tally.unsupported},
             {"skipped", tally.skipped}}},
           {"coverage",
            {{"pairs", tally.coverage.pairs.count()},
             {"int4_pairs", tally.coverage.int4_pairs.count()},
             {"outputs", tally.coverage.outputs},
+            {"pairs_seen", hex(tally.coverage.pairs)},
+            {"int4_pairs_seen", hex(tally.coverage.int4_pairs)},
+            {"ops", ops},
             {"fills", fills},
             {"routings", routings},
             {"tails", tails}}},
           {"tightness",
            {{"all", optional_number(tally.all.share())},
-            {"real_bf16", optional_number(tally.real_bf16.share())}}},
+            {"real_bf16", optional_number(tally.real_bf16.share())},
+            {"all_outputs", tally.all.outputs},
+            {"all_singletons", tally.all.singletons},
+            {"real_bf16_outputs", tally.real_bf16.outputs},
+            {"real_bf16_singletons", tally.real_bf16.singletons}}},
           {"max_ulp", tally.max_ulp},
           {"bits_compared", tally.bits_compared},
           {"findings", tally.findings},
@@ -104,15 +150,37 @@ Json tally_object(const Tally& tally) {
 std::string gate_json(const GateReport& report) {
   Json subjects = Json::array();
   for (const Tally& tally : report.tallies) subjects.push_back(tally_object(tally));
-  return dump({{"moe4.report", 1},
+  Json json = {{"moe4.report", kReportVersion},
+               {"norm", kNormVersion},
                {"tier", report.tier},
                {"seed", report.seed},
+               {"list", report.list},
+               {"floors",
+                {{"pairs", report.floors.pairs},
+                 {"every_op", report.floors.every_op},
+                 {"every_fill", report.floors.every_fill},
+                 {"every_routing", report.floors.every_routing},
+                 {"every_tail", report.floors.every_tail},
+                 {"ran_share", report.floors.ran_share},
+                 {"real_singletons", report.floors.real_singletons}}},
                {"shard", {{"index", report.shard.index}, {"count", report.shard.count}}},
                {"cases", report.cases},
                {"exit_code", static_cast<int>(report.exit_code())},
                {"seconds", report.seconds},
+               {"rounds", report.rounds},
+               {"interrupted", report.interrupted},
+               {"missing", report.missing},
                {"unusable", report.unusable},
-               {"subjects", subjects}});
+               {"unmet", report.unmet()}};
+  if (report.rounds_seed) json["rounds_seed"] = *report.rounds_seed;
+  if (report.baseline) {
+    json["baseline"] = {{"new", report.baseline->fresh},
+                        {"still", report.baseline->still},
+                        {"fixed", report.baseline->fixed},
+                        {"gone", report.baseline->gone}};
+  }
+  json["subjects"] = std::move(subjects);
+  return dump(json);
 }
 
 std::string verdict_json(const Verdict& verdict, Dtype output) {

@@ -2,13 +2,15 @@
 
 #include <fmt/core.h>
 
+#include "oracle/report/printable.h"
+
 namespace moe4::oracle {
 namespace {
 
-// XML 1.0 has no way to write most control characters; they become '?'.
+// XML 1.0 has no way to write most control characters, nor what is no UTF-8.
 std::string escape(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text, true)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -26,7 +28,7 @@ std::string escape(std::string_view text) {
         out += "&#10;";
         break;
       default:
-        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
+        out += c;
     }
   }
   return out;
@@ -37,12 +39,13 @@ std::string test_case(const Tally& tally, const CaseResult& result) {
   const std::string status(name_of(verdict.status));
   std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\">",
                                  escape(tally.subject), escape(to_string(result.line)), result.seconds);
-  if (is_red(verdict.status)) {
+  if (is_red(result)) {
     const char* element = exit_code_of(verdict.status) == ExitCode::kCrashed ? "error" : "failure";
     text += fmt::format("<{0} type=\"{1}\" message=\"{2}\">{3}</{0}>", element, status,
                         escape(verdict.rule + ": " + verdict.reason), escape(result.failure));
   } else if (verdict.status != VerdictStatus::kPassed) {
-    text += fmt::format("<skipped message=\"{}: {}\"/>", status, escape(verdict.reason));
+    const std::string reason = result.known.empty() ? verdict.reason : "known, " + result.known;
+    text += fmt::format("<skipped message=\"{}: {}\"/>", status, escape(reason));
   }
   return text + "</testcase>\n";
 }
@@ -63,21 +66,18 @@ std::string gate_junit(const GateReport& report) {
   for (const Tally& tally : report.tallies) {
     std::int64_t errors = 0;
     for (const CaseResult& result : tally.results) {
-      errors += exit_code_of(result.verdict.status) == ExitCode::kCrashed;
+      errors += is_red(result) && exit_code_of(result.verdict.status) == ExitCode::kCrashed;
     }
     const std::int64_t failures = tally.red - errors + (tally.unmet.empty() ? 0 : 1);
     text += fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
         "time=\"{:.6f}\">\n",
-        escape(tally.subject), tally.listed + 1, failures, errors, tally.skipped + tally.unsupported,
-        tally.seconds);
+        escape(tally.subject), tally.listed + 1, failures, errors,
+        tally.skipped + tally.unsupported + tally.known, tally.seconds);
     for (const CaseResult& result : tally.results) text += test_case(tally, result);
     text += conditions(tally.subject, tally.unmet) + "  </testsuite>\n";
   }
-  std::vector<std::string> whole = report.unusable;
-  std::int64_t ran = 0;
-  for (const Tally& tally : report.tallies) ran += tally.ran;
-  if (ran == 0) whole.insert(whole.begin(), "nothing ran");
+  const std::vector<std::string> whole = report.unmet();
   text += fmt::format(
       "  <testsuite name=\"gate\" tests=\"1\" failures=\"{}\" errors=\"0\" skipped=\"0\" time=\"0\">\n{}"
       "  </testsuite>\n",

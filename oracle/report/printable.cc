@@ -27,12 +27,12 @@ std::size_t sequence(std::string_view text) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
+std::string printable(std::string_view text, bool lines) {
   std::string shown;
   while (!text.empty()) {
     const auto byte = static_cast<unsigned char>(text.front());
     const std::size_t length = sequence(text);
-    if (length == 0 || byte < 0x20 || byte == 0x7F) {
+    if (length == 0 || (byte < 0x20 && !(lines && byte == 0x0A)) || byte == 0x7F) {
       shown += fmt::format("\\x{:02x}", byte);
       text.remove_prefix(1);
     } else {

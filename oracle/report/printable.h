@@ -6,7 +6,8 @@
 
 namespace moe4::oracle {
 
-// Bytes that a terminal would obey become \x1b; what is no UTF-8 becomes \xff.
-std::string printable(std::string_view text);
+// Bytes that a terminal would obey become \x1b; what is no UTF-8 becomes \xff. The ends of lines stay if
+// asked for.
+std::string printable(std::string_view text, bool lines = false);
 
 }  // namespace moe4::oracle

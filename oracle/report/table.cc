@@ -49,6 +49,7 @@ std::size_t formats_of(const Tally& tally) {
 Row row_of(const Tally& tally) {
   std::string verdict(name_of(tally.status));
   if (tally.red > 0) verdict += fmt::format(" {}", tally.red);
+  if (tally.known > 0) verdict += fmt::format(" ({} known)", tally.known);
   return {tally.subject,
           cases_of(tally),
           verdict,
@@ -95,7 +96,7 @@ std::string gate_failures(const GateReport& report) {
   for (const Tally& tally : report.tallies) {
     int shown = 0;
     for (const CaseResult& result : tally.results) {
-      if (!is_red(result.verdict.status)) continue;
+      if (!is_red(result)) continue;
       if (shown < kBlocks) {
         text += result.failure + "\n";
       } else if (shown < kBlocks + kCommands) {
@@ -111,7 +112,35 @@ std::string gate_failures(const GateReport& report) {
     for (const std::string& condition : tally.unmet)
       text += fmt::format("{}: {}\n", tally.subject, condition);
   }
-  for (const std::string& reason : report.unusable) text += fmt::format("unusable case: {}\n", reason);
+  for (const std::string& sentence : report.unmet()) text += sentence + "\n";
+  return text;
+}
+
+std::string gate_known(const GateReport& report) {
+  std::string text;
+  for (const Tally& tally : report.tallies) {
+    for (const CaseResult& result : tally.results) {
+      if (!is_red(result.verdict.status) || is_red(result)) continue;
+      text += fmt::format("known {}: {}\n  {}\n", name_of(result.verdict.status), result.known,
+                          replay_command(result.line, result.selector));
+    }
+  }
+  return text;
+}
+
+std::string gate_baseline(const GateReport& report) {
+  if (!report.baseline) return "";
+  const BaselineComparison& b = *report.baseline;
+  std::string text = fmt::format("against the baseline: {} new, {} still failing, {} fixed, {} not run now\n",
+                                 b.fresh.size(), b.still.size(), b.fixed.size(), b.gone.size());
+  const std::pair<const char*, const std::vector<std::string>&> groups[] = {
+      {"new", b.fresh}, {"still failing", b.still}, {"fixed", b.fixed}, {"not run now", b.gone}};
+  constexpr std::size_t kMost = 20;
+  for (const auto& [word, names] : groups) {
+    for (std::size_t n = 0; n < names.size() && n < kMost; ++n)
+      text += fmt::format("  {}: {}\n", word, names[n]);
+    if (names.size() > kMost) text += fmt::format("  {}: {} more\n", word, names.size() - kMost);
+  }
   return text;
 }
 
@@ -121,14 +150,17 @@ std::string gate_summary(const GateReport& report) {
   const ExitCode code = report.exit_code();
   std::string word = "PASSED";
   if (code == ExitCode::kUnmet) word = runs == 0 ? "NOTHING RAN" : "CONDITION UNMET";
+  if (code == ExitCode::kUnmet && !report.interrupted.empty()) word = "INTERRUPTED";
   if (code == ExitCode::kMismatch) word = "FAILED";
   if (code == ExitCode::kCrashed) word = "CRASHED OR TIMED OUT";
   std::string text = fmt::format("{}: {} subjects, {} runs of {} cases, {:.1f} s", word,
                                  report.tallies.size(), runs, report.cases, report.seconds);
+  if (report.rounds_seed) {
+    text += fmt::format("; {} more rounds with new data, seed {:#x}", report.rounds, *report.rounds_seed);
+  }
   if (report.shard.count > 1) {
-    text += fmt::format(
-        "; shard {}/{}: pairs, fills, routings, tails and tightness are judged by the whole list only",
-        report.shard.index, report.shard.count);
+    text += fmt::format("; shard {}/{}: pairs, fills, routings, tails and tightness are judged by moe4 merge",
+                        report.shard.index, report.shard.count);
   }
   return text + "\n";
 }

@@ -14,6 +14,12 @@ std::string gate_table(const GateReport& report);
 // Empty when there is nothing to say.
 std::string gate_failures(const GateReport& report);
 
+// Failures that the ledger of known faults names; empty if there are none.
+std::string gate_known(const GateReport& report);
+
+// New, fixed and still failing; empty without a baseline.
+std::string gate_baseline(const GateReport& report);
+
 // "PASSED: 6 kernels, 228 runs of 40 cases, 31.2 s"
 std::string gate_summary(const GateReport& report);
 

@@ -1,10 +1,12 @@
 #include "oracle/report/write_file.h"
 
-#include <fstream>
-#include <sstream>
-#include <system_error>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include "oracle/file/atomic_file.h"
+#include "oracle/file/open_file.h"
 
 namespace moe4::oracle {
 
@@ -14,18 +16,22 @@ Status write_file(const std::filesystem::path& path, std::string_view text) {
   return file.commit();
 }
 
-Result<std::string> read_file(const std::filesystem::path& path) {
-  constexpr std::uintmax_t kLimit = std::uintmax_t{64} << 20;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error))
-    return Error{"file", path.string(), "is no readable file"};
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error || size > kLimit) return Error{"file", path.string(), "is larger than 64 MiB"};
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (size > 0) text << file.rdbuf();
-  if (!file) return Error{"file", path.string(), "cannot be read"};
-  return std::move(text).str();
+Result<std::string> read_file(const std::filesystem::path& path, std::uintmax_t limit) {
+  Result<OpenFile> file = OpenFile::open(path);
+  if (!file.ok()) return file.error();
+  if (file->size() > limit) {
+    return Error{path.string(), std::to_string(file->size()) + " bytes",
+                 "at most " + std::to_string(limit) + " bytes are read"};
+  }
+  std::string text(static_cast<std::size_t>(file->size()), '\0');
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t got = read(file->get(), text.data() + done, text.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return unreadable(path, std::strerror(errno));
+    if (got == 0) return unreadable(path, "shrank while it was read");
+    done += static_cast<std::size_t>(got);
+  }
+  return text;
 }
 
 }  // namespace moe4::oracle

@@ -11,6 +11,7 @@ namespace moe4::oracle {
 struct ShrinkLimits {
   std::int64_t runs = 2000;
   std::chrono::duration<double> time{60};
+  std::function<bool()> stop;  // true: no run is made any more
 };
 
 struct Shrunk {

@@ -1,0 +1,17 @@
+// The picture of a mismatch as SVG.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "oracle/judge/picture.h"
+
+namespace moe4::oracle {
+
+// Rows down, outputs across; colours come from the classes of the page (html.cc). Empty for an empty picture.
+std::string picture_svg(const Picture& picture);
+
+// Text between tags and in attributes.
+std::string html_escape(std::string_view text);
+
+}  // namespace moe4::oracle
