@@ -12,7 +12,9 @@ Result<std::vector<Case>> read_case_lines(const std::string& argument) {
   }
   Result<std::string> text = read_file(argument.substr(1));
   if (!text.ok()) return text.error();
-  return parse_case_list(*text);
+  Result<std::vector<Case>> lines = parse_case_list(*text);
+  if (lines.ok()) return lines;
+  return Error{argument.substr(1) + ": " + lines.error().field, lines.error().value, lines.error().rule};
 }
 
 }  // namespace moe4::oracle::cli

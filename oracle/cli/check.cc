@@ -55,7 +55,12 @@ ExitCode check(const Options& options) {
   if (!policies.ok()) return refuse(policies.error());
   Result<CaseData> data = read_case(options.file, *policies);
   if (!data.ok()) return refuse_file(options.file, data.error());
-  Result<Declaration> declaration = declaration_of(options, data->policy);
+  // What the file says of whoever it was made for, unless the caller says otherwise.
+  const Result<std::string> profile = recorded_profile(options.file);
+  if (!profile.ok()) return refuse_file(options.file, profile.error());
+  Options given = options;
+  if (!profile->empty()) given.arithmetic.given.try_emplace("profile", *profile);
+  Result<Declaration> declaration = declaration_of(given, data->policy);
   if (!declaration.ok()) return refuse(declaration.error());
   Result<ResultFile> actual = read_result(options.actual);
   if (!actual.ok()) return refuse_file(options.actual, actual.error());

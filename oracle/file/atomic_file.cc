@@ -56,7 +56,8 @@ Status can_be_replaced(const std::filesystem::path& path) {
   }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
-  return Error{path.string(), std::strerror(errno), "FILE-13: the folder can be written to"};
+  return Error{path.string(), "",
+               std::string("FILE-13: its folder cannot be written to: ") + std::strerror(errno)};
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -83,7 +84,8 @@ AtomicFile::~AtomicFile() {
 }
 
 Status AtomicFile::fail(int code) {
-  return Error{path_.string(), std::strerror(code), "FILE-13: the file can be written; nothing was"};
+  return Error{path_.string(), "",
+               std::string("FILE-13: cannot be written, and nothing was: ") + std::strerror(code)};
 }
 
 Status AtomicFile::write(const void* data, std::size_t size) {

@@ -1,8 +1,13 @@
 #include "oracle/file/case_file.h"
 
+#include <algorithm>
+#include <span>
+
 #include "oracle/case/norm.h"
 #include "oracle/file/case_from.h"
 #include "oracle/file/case_tensors.h"
+#include "oracle/file/mapped_file.h"
+#include "oracle/file/safetensors.h"
 #include "oracle/generate/generate.h"
 #include "reference/profile/arithmetic.h"
 
@@ -56,6 +61,19 @@ Result<CaseData> case_from(SafeTensors file, const std::vector<std::string>& pol
   if (data.line->fill == Fill::kExact8) data.proof = prove_exact(data, 8);
   if (data.line->fill == Fill::kExact24) data.proof = prove_exact(data, 24);
   return data;
+}
+
+Result<std::string> recorded_profile(const std::filesystem::path& path) {
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file) return file.error();
+  const std::span<const std::byte> bytes = file->bytes();
+  const Result<std::uint64_t> length =
+      header_length(bytes.first(std::min<std::size_t>(bytes.size(), kHeaderBegin)), bytes.size());
+  if (!length) return length.error();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kHeaderBegin, *length);
+  const Result<Header> header = parse_header(text, bytes.size() - kHeaderBegin - *length);
+  if (!header) return header.error();
+  return value_or(header->metadata, "moe4.profile", "");
 }
 
 std::map<std::string, std::string> case_metadata(const CaseData& data) {

@@ -11,7 +11,7 @@
 namespace moe4::oracle {
 
 Error unreadable(const std::filesystem::path& path, std::string why) {
-  return {path.string(), std::move(why), "FILE-11: the file can be read"};
+  return {path.string(), "", "FILE-11: cannot be read: " + std::move(why)};
 }
 
 Result<OpenFile> OpenFile::open(const std::filesystem::path& path) {

@@ -54,7 +54,7 @@ class GateRun {
   // As many more of them as the time allows.
   void more_rounds(const std::vector<Case>& lines, std::uint64_t seed) {
     report.rounds_seed = seed;
-    while (why_no_more().empty() && !lines.empty()) {
+    while (options_.time.count() > 0 && why_no_more().empty() && !lines.empty()) {
       std::vector<Case> round = lines;
       ++report.rounds;
       for (Case& line : round) line.seed += seed + static_cast<std::uint64_t>(report.rounds);

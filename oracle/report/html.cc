@@ -158,7 +158,7 @@ std::string gate_html(const GateReport& report) {
   const std::string summary = gate_summary(report);
   const std::size_t colon = summary.find(':');
   std::string text =
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" "
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\"/>\n<title>moe4 gate: " +
       html_escape(summary.substr(0, colon)) + "</title><style>" + kStyle + "</style></head>\n<body>\n";
   text += "<h1>moe4 gate, tier " + html_escape(report.tier) + "</h1>\n<p>" +

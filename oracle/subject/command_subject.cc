@@ -44,7 +44,7 @@ class CommandSubject : public Subject {
 
   void prepare(std::span<const CaseData* const> cases) override {
     ready_.clear();
-    if (cases.size() < 2 || given_up()) return;
+    if (cases.size() < 2 || given_up() || stopped()) return;
     std::vector<SubjectRun> runs;
     if (!start(cases, runs)) return;
     for (std::size_t n = 0; n < cases.size(); ++n) ready_[cases[n]] = std::move(runs[n]);
@@ -56,6 +56,7 @@ class CommandSubject : public Subject {
       ready_.erase(found);
       return run;
     }
+    if (stopped()) return not_run(Outcome::kSkipped, "interrupted");
     if (given_up()) {
       return not_run(Outcome::kSkipped,
                      fmt::format("{} starts before took too long; no more are made", timeouts_));
@@ -67,6 +68,7 @@ class CommandSubject : public Subject {
   }
 
  private:
+  bool stopped() const { return settings_.stop && settings_.stop(); }
   bool given_up() const { return timeouts_ >= settings_.timeouts; }
 
   // One start. One run a case; false: the start did not end well, and for several cases says nothing.

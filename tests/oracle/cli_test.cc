@@ -32,7 +32,7 @@ class CliTest : public CliCommand {
 TEST_F(CliTest, HelpOfEveryCommandHasAnExample) {
   EXPECT_EQ(moe4({"--help"}).code, 0);
   for (const char* command :
-       {"gate", "run", "check", "reference", "gen", "fuzz", "shrink", "fixtures", "list"}) {
+       {"gate", "merge", "run", "check", "reference", "gen", "fuzz", "shrink", "fixtures", "list"}) {
     const Outcome help = moe4({command, "--help"});
     EXPECT_EQ(help.code, 0) << command;
     EXPECT_HAS(help.out, "Example");

@@ -11,7 +11,7 @@ const std::string kExamples = std::string(MOE4_SOURCE_DIR) + "/docs/examples/com
 const std::string kDeclaration = kExamples + "numpy_subject.json";
 
 std::string python(const std::string& script) {
-  return std::string(MOE4_PYTHON) + " -B " + kExamples + script + " {cases} {results}";
+  return std::string(MOE4_TEST_PYTHON) + " -B " + kExamples + script + " {cases} {results}";
 }
 
 class CommandCli : public CliCommand {};

@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Misdeed{"another_case", kFailed, "FILE-19"},
                     Misdeed{"unsupported", VerdictStatus::kUnsupported, "no such tile"},
                     Misdeed{"failed", kFailed, "out of luck"}),
-    [](const auto& info) { return std::string(info.param.what); });
+    [](const auto& tested) { return std::string(tested.param.what); });
 
 TEST(CommandSubject, AMissingProgramIsACrashWithItsReason) {
   const auto subject =

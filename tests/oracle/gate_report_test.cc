@@ -89,7 +89,7 @@ TEST_F(GateReportTest, FailuresNameUnmetConditions) {
 
 TEST_F(GateReportTest, JsonHasTheDocumentedFields) {
   const nlohmann::json j = nlohmann::json::parse(gate_json(report_));
-  EXPECT_EQ(j["moe4.report"], 1);
+  EXPECT_EQ(j["moe4.report"], 2);
   EXPECT_EQ(j["exit_code"], 1);
   ASSERT_EQ(j["subjects"].size(), 3u);
   const nlohmann::json& wrong = j["subjects"][1];

@@ -58,9 +58,9 @@ TEST_F(Plugin, MisdeedsBecomeStatuses) {
            Misdeed{"read_before_the_tokens", 4, "killed by signal 11"},
            Misdeed{"change_an_input", 1, "VER-7: an input was changed"},
            Misdeed{"one_wrong", 1, "1 of 15 outputs are wrong"},
-           Misdeed{"another_version", 4, "version 99: version 1 of the plug-in interface"},
+           Misdeed{"another_version", 4, "is built for version 99 of the plug-in interface; this moe4 speaks version 1"},
            Misdeed{"no_run", 4, "with run"},
-           Misdeed{"no_plugin", 4, "moe4_plugin_entry returns"},
+           Misdeed{"no_plugin", 4, "moe4_plugin_entry returns a null pointer"},
        }) {
     setenv("MOE4_TEST_MISDEED", misdeed.what, 1);
     const Outcome outcome = with_plugin({"run", kLine, "--limit-time", "1"});
@@ -73,7 +73,7 @@ TEST_F(Plugin, AFileThatIsNoLibrary) {
   EXPECT_EQ(with_plugin({"run", kLine}, path("none")).code, 2);
   const Outcome outcome = with_plugin({"run", kLine}, path("declaration"));
   EXPECT_EQ(outcome.code, 4);
-  EXPECT_HAS(outcome.out, "the library can be loaded");
+  EXPECT_HAS(outcome.out, "cannot be loaded");
 }
 
 TEST(GuardedBuffer, SeesWritesIntoItsSlack) {

@@ -65,9 +65,8 @@ SubjectRun read_child_result(const fs::path& folder, std::size_t n, const CaseDa
   Result<ResultFile> file = read_result(path);
   Status status = file.ok() ? check_recorded_case(data, *file) : Status(file.error());
   if (status) {
-    const bool whole_file = status->field == path.string();  // the path is of no use to a reader
-    return ended(Outcome::kError,
-                 "its result: " + (whole_file ? status->value + ": " + status->rule : status->message()));
+    const bool whole_file = status->field == path.string();  // a path that is gone when somebody reads this
+    return ended(Outcome::kError, "its result: " + (whole_file ? status->rule : status->message()));
   }
   SubjectRun run;
   run.output = std::move(file->output);

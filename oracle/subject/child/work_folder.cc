@@ -13,8 +13,7 @@ Result<WorkFolder> WorkFolder::make() {
   const char* chosen = std::getenv("TMPDIR");
   std::string name = std::string(chosen == nullptr || *chosen == 0 ? "/tmp" : chosen) + "/moe4-XXXXXX";
   if (mkdtemp(name.data()) == nullptr) {
-    return Error{name, std::strerror(errno),
-                 "a folder for cases and results can be made (TMPDIR names where)"};
+    return Error{name, "", std::string("cannot be made (TMPDIR says where): ") + std::strerror(errno)};
   }
   return WorkFolder(std::filesystem::path(name));
 }

@@ -103,7 +103,7 @@ Result<Recorded> record_probes(gpu::Device& device, const RecordSettings& settin
   if (unit == nullptr) return Error{"hardware", settings.hardware, "ACC-14: no such generation"};
   std::error_code failed;
   fs::create_directories(folder, failed);
-  if (failed) return Error{folder.string(), failed.message(), "a folder that can be written to"};
+  if (failed) return Error{folder.string(), "", "cannot be written to: " + failed.message()};
   Recorded recorded;
   for (const Probe& probe : probes()) {
     if (const std::string why = unanswerable(*unit, probe, device.identity().device); !why.empty()) {
@@ -135,7 +135,7 @@ Result<RecordingsCompared> compare_recordings(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
     if (entry.path().string().ends_with(".probe.safetensors")) files.push_back(entry.path());
   }
-  if (failed) return Error{folder.string(), failed.message(), "a folder of recordings"};
+  if (failed) return Error{folder.string(), "", "is no folder of recordings: " + failed.message()};
   if (files.empty()) return Error{folder.string(), "", "holds no *.probe.safetensors"};
   std::sort(files.begin(), files.end());
 

@@ -25,16 +25,16 @@ Result<const moe4_plugin*> load(const std::string& library) {
   // Without a slash dlopen would search the system's folders.
   const std::string path = library.find('/') == std::string::npos ? "./" + library : library;
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return refuse(dlerror(), "the library can be loaded");
+  if (handle == nullptr) return refuse("", std::string("cannot be loaded: ") + dlerror());
   using Entry = const moe4_plugin* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(handle, "moe4_plugin_entry"));
-  if (entry == nullptr) return refuse("(absent)", "it exports moe4_plugin_entry (oracle/subject/plugin.h)");
+  if (entry == nullptr) return refuse("", "does not export moe4_plugin_entry (oracle/subject/plugin.h)");
   const moe4_plugin* plugin = entry();
-  if (plugin == nullptr) return refuse("a null pointer", "moe4_plugin_entry returns a moe4_plugin");
+  if (plugin == nullptr) return refuse("", "its moe4_plugin_entry returns a null pointer");
   if (plugin->abi != MOE4_PLUGIN_ABI) {
-    return refuse(fmt::format("version {}", plugin->abi),
-                  fmt::format("version {} of the plug-in interface; build it with this moe4's header",
-                              MOE4_PLUGIN_ABI));
+    return refuse("",
+                  fmt::format("is built for version {} of the plug-in interface; this moe4 speaks version {}",
+                              plugin->abi, MOE4_PLUGIN_ABI));
   }
   if (plugin->size < sizeof(moe4_plugin) || plugin->run == nullptr) {
     return refuse(fmt::format("size {}", plugin->size), "a moe4_plugin of this version, with run");
@@ -117,7 +117,7 @@ Status host_plugin(const std::string& library, const std::string& cases, const s
   for (fs::directory_iterator entry(cases, error), end; !error && entry != end; entry.increment(error)) {
     inputs.push_back(entry->path());
   }
-  if (error) return Error{cases, error.message(), "the folder of cases can be read"};
+  if (error) return Error{cases, "", "cannot be read: " + error.message()};
   std::sort(inputs.begin(), inputs.end());
   for (const fs::path& input : inputs) {
     if (Status status = compute(**plugin, input, fs::path(results) / input.filename())) return status;
