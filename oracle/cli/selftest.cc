@@ -10,6 +10,7 @@
 #include "oracle/cli/tier.h"
 #include "oracle/mutation/kill_table.h"
 #include "oracle/report/write_file.h"
+#include "oracle/subject/declaration_file.h"
 #include "oracle/subject/gpu/mutation_run.h"
 #include "oracle/subject/gpu/ptx_subject.h"
 

@@ -3,6 +3,7 @@
 
 #include "oracle/gate/evaluate.h"
 #include "oracle/report/write_file.h"
+#include "oracle/subject/declaration_file.h"
 #include "oracle/subject/gpu/mutation_run.h"
 #include "oracle/subject/gpu/ptx_subject.h"
 
