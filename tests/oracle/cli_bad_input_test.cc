@@ -23,7 +23,8 @@ class BadInput : public CliCommand {
     ASSERT_FALSE(write_file(path("list"), std::string(kLine) + "\n"));
     ASSERT_FALSE(write_file(
         path("declaration"),
-        R"({"schema": 1, "name": "x", "op": "expert_linear", "weights": "mxfp4", "dtypes": ["bf16"]})"));
+        R"({"schema": 1, "name": "x", "op": "expert_linear", "weights": "mxfp4", "dtypes": ["bf16"],
+                "profile": "once", "launch": {"entry": "nothing", "grid": 1, "block": 1, "arguments": [{"tensor": "output"}]}})"));
     ASSERT_FALSE(write_file(path("ptx"),
                             ".version 8.0\n.target sm_80\n.address_size 64\n"
                             ".visible .entry nothing(.param .u64 p)\n{\n  ret;\n}\n"));
