@@ -41,6 +41,16 @@ NOT_RUN = {
     "moe4 fuzz --time 60  --ptx": "a placeholder; tests/oracle/ptx_subject_test.cc",
     "moe4 shrink 'CASE LINE' --ptx": "a placeholder; tests/oracle/ptx_subject_test.cc",
     "moe4 ptx run kernel.ptx": "a placeholder; tests/oracle/ptx_subject_test.cc",
+    "moe4 run 'CASE LINE' --command": "a placeholder; tests/oracle/command_cli_test.cc",
+    "moe4 gate            --command": "a placeholder; tests/oracle/command_cli_test.cc",
+    "moe4 fuzz --time 60  --command": "a placeholder; tests/oracle/command_cli_test.cc",
+    "moe4 shrink 'CASE LINE' --command": "a placeholder; tests/oracle/command_cli_test.cc",
+    "moe4 gate --plugin libmy_kernel.so": "tests/consumers builds and runs it",
+    "moe4 gate --regressions": "a placeholder; tests/oracle/cli_gate_test.cc",
+    "moe4 gate --tier ci --shard": "minutes; tests/oracle/cli_gate_test.cc",
+    "moe4 merge 1.json": "the reports of the line above it",
+    "moe4 gate --known": "a placeholder; tests/oracle/cli_gate_test.cc",
+    "moe4 gate --baseline": "a placeholder; tests/oracle/cli_gate_test.cc",
 }
 
 
