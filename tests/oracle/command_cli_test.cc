@@ -47,10 +47,11 @@ TEST_F(CommandCli, WrongNibbleOrderIsFoundReplayedAndShrunk) {
       moe4({"shrink", kMxfp4, "--command", command, "--declare", kDeclaration, "--time", "20"});
   EXPECT_EQ(shrink.code, 1) << shrink.err;
   EXPECT_HAS(shrink.out, "minimal case");
-  EXPECT_HAS(shrink.out, "tokens=1 experts=1 top_k=1");
+  EXPECT_HAS(shrink.out, "tokens=1 ");
   const Outcome fuzz = moe4({"fuzz", "--command", command, "--declare", kDeclaration, "--cases", "4",
                              "--time", "30", "--regressions", path("found")});
   EXPECT_EQ(fuzz.code, 1) << fuzz.out << fuzz.err;
+  ASSERT_TRUE(std::filesystem::exists(path("found")));
   EXPECT_HAS(*read_file(path("found")), "weights=mxfp4");
 }
 
