@@ -48,8 +48,8 @@ TEST_F(CommandCli, WrongNibbleOrderIsFoundReplayedAndShrunk) {
   EXPECT_EQ(shrink.code, 1) << shrink.err;
   EXPECT_HAS(shrink.out, "minimal case");
   EXPECT_HAS(shrink.out, "tokens=1 ");
-  const Outcome fuzz = moe4({"fuzz", "--command", command, "--declare", kDeclaration, "--cases", "4",
-                             "--time", "30", "--regressions", path("found")});
+  const Outcome fuzz = moe4({"fuzz", "--command", command, "--declare", kDeclaration, "--cases", "60",
+                             "--time", "60", "--regressions", path("found")});
   EXPECT_EQ(fuzz.code, 1) << fuzz.out << fuzz.err;
   ASSERT_TRUE(std::filesystem::exists(path("found")));
   EXPECT_HAS(*read_file(path("found")), "weights=mxfp4");
