@@ -136,7 +136,9 @@ void Tally::add(const Tally& part) {
   all.add(part.all);
   real_bf16.add(part.real_bf16);
   max_ulp = std::max(max_ulp, part.max_ulp);
+  bits_compared += part.bits_compared;
   findings += part.findings;
+  formal_findings += part.formal_findings;
   seconds += part.seconds;
   thread_instructions += part.thread_instructions;
 }

@@ -106,6 +106,8 @@ CaseResult result_in(const JsonReader& json, const std::string& subject) {
   v.inf = json.whole("inf");
   v.unwritten = json.whole("unwritten");
   v.stray = json.whole("stray");
+  v.bits_compared = json.whole("bits_compared");
+  v.bits_differ = json.whole("bits_differ");
   v.singleton_share = json.number("singleton_share");
   v.max_ulp = json.number("max_ulp");
   if (json.has("where")) v.where = json.texts("where");
@@ -155,6 +157,8 @@ Tally tally_in(const JsonReader& json) {
   tally.real_bf16 = {tightness.number("real_bf16_outputs"), tightness.number("real_bf16_singletons")};
   tally.max_ulp = json.number("max_ulp");
   tally.findings = json.whole("findings");
+  tally.bits_compared = json.whole("bits_compared");
+  tally.formal_findings = json.whole("formal_findings");
   tally.seconds = json.number("seconds");
   tally.thread_instructions = json.number64("thread_instructions");
   for (const JsonReader& result : json.objects("results"))
