@@ -142,10 +142,10 @@ Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const SubjectOptions
   if (!subjects.ok() || given.empty()) return subjects;
   ExecutorSettings settings;
   settings.printed = options.printed;
-  Result<std::unique_ptr<Subject>> subject =
-      given == "ptx"       ? open_ptx_subject(options.ptx, options.declare, settings)
-      : given == "command" ? open_command(options)
-                           : open_plugin(options);
+  Result<std::unique_ptr<Subject>> subject = given == "ptx"
+                                                 ? open_ptx_subject(options.ptx, options.declare, settings)
+                                             : given == "command" ? open_command(options)
+                                                                  : open_plugin(options);
   if (!subject.ok()) return subject.error();
   subjects->push_back(std::move(*subject));
   return subjects;
