@@ -34,7 +34,8 @@ enum class Fill {
   kCancel,
   kSlabCancel,
   kTies,
-  kSubnormal
+  kSubnormal,
+  kTallPairs
 };
 enum class Routing { kUniform, kHot, kOne, kEmpty, kDuplicate, kBoundary, kPoison, kSentinel, kMinusOne };
 

@@ -24,6 +24,7 @@ constexpr std::array kFills = {
     Word<Fill>{Fill::kSlabCancel, "slab_cancel"},
     Word<Fill>{Fill::kTies, "ties"},
     Word<Fill>{Fill::kSubnormal, "subnormal"},
+    Word<Fill>{Fill::kTallPairs, "tall_pairs"},
 };
 
 constexpr std::array kRoutings = {

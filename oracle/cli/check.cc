@@ -7,6 +7,7 @@
 #include "oracle/cli/command.h"
 #include "oracle/cli/not_an_input.h"
 #include "oracle/cli/policy_option.h"
+#include "oracle/diagnose/diagnose.h"
 #include "oracle/file/case_file.h"
 #include "oracle/judge/identify.h"
 #include "oracle/judge/verdict.h"
@@ -74,6 +75,7 @@ ExitCode check(const Options& options) {
   if (actual->written) run.written = std::move(*actual->written);
   Verdict verdict = judge(*data, *declaration, run);
   if (verdict.mismatched > 0) verdict.where.push_back(identification(*data, *declaration, run.output));
+  verdict.fault = fault_lines(*data, *declaration, run, verdict);
   if (!options.json.empty()) {
     if (Status status = write_file(options.json, verdict_json(verdict, output_shape(*data).dtype))) {
       return refuse(*status);

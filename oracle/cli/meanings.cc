@@ -48,11 +48,13 @@ std::string_view meaning_of(Fill fill) {
     case Fill::kCancel:
       return "large terms that cancel to small sums";
     case Fill::kSlabCancel:
-      return "slabs along I that cancel, with tiny terms: finds wrong order declarations";
+      return "slabs along I that cancel, with tiny terms";
     case Fill::kTies:
       return "sums at and beside the midpoints of the output dtype";
     case Fill::kSubnormal:
       return "subnormal operands and results";
+    case Fill::kTallPairs:
+      return "+M and -M among terms of 0.4 ulp(M): tells orders of additions apart";
   }
   return "";
 }

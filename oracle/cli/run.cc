@@ -66,7 +66,8 @@ ExitCode run_cases(const std::string& lines, const SubjectOptions& options) {
       if (interrupted()) return;
       progress.show(
           fmt::format("{}/{} {}", ++done, cases->size() * subjects->size(), subject->declaration().name));
-      const CaseResult result = evaluate(*subject, line, *data());
+      CaseResult result = evaluate(*subject, line, *data());
+      if (is_small(*data())) hold_relations(*subject, *data(), result);
       skipped += result.verdict.status == VerdictStatus::kSkipped;
       ran += result.verdict.status != VerdictStatus::kUnsupported &&
              result.verdict.status != VerdictStatus::kSkipped;

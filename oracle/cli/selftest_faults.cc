@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "oracle/cli/case_lines.h"
 #include "oracle/cli/command.h"
 #include "oracle/cli/progress.h"
 #include "oracle/faults/kill_text.h"
@@ -15,6 +16,9 @@ void add_fault_options(CLI::App& command, FaultOptions& options, CLI::Option* mu
                   "Only this fault (docs/faults.md); repeatable; then no healthy controls")
       ->take_all()
       ->excludes(mutated);
+  command.add_option("--cases", options.cases, "A case line or @LIST, in place of the lists of smoke and ci")
+      ->excludes(mutated);
+  command.add_flag("--quick", options.quick, "Neither shrink what was caught nor name it")->excludes(mutated);
   command.add_option("--json", options.json, "Also write the kill table as JSON to this file")
       ->excludes(mutated);
   command.add_flag("--list", options.list, "Print the catalogue of faults and end")->excludes(mutated);
@@ -29,7 +33,13 @@ ExitCode selftest_faults(const FaultOptions& options, std::uint64_t seed) {
   SelftestOptions settings;
   settings.seed = seed;
   settings.only = options.faults;
-  settings.controls = options.faults.empty();
+  settings.shrink = settings.name = !options.quick;
+  if (!options.faults.empty()) settings.controls.clear();
+  if (!options.cases.empty()) {
+    Result<std::vector<Case>> cases = read_case_lines(options.cases);
+    if (!cases.ok()) return refuse(cases.error());
+    settings.cases = std::move(*cases);
+  }
   settings.progress = [&](const std::string& doing) { progress.show(doing); };
   const Result<SelftestReport> report = run_selftest(settings);
   if (!report.ok()) return refuse(report.error());

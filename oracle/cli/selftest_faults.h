@@ -11,8 +11,8 @@ namespace moe4::oracle::cli {
 
 struct FaultOptions {
   std::vector<std::string> faults;
-  std::string json;
-  bool list = false;
+  std::string json, cases;
+  bool list = false, quick = false;
 };
 
 // None of them goes with --mutate.

@@ -38,6 +38,13 @@ Plant edited_block(Edit edit, std::function<Block(const Scene&, const Site&)> bl
   };
 }
 
+std::string words(Place place, const Site& site) {
+  std::string text = fmt::format("expert {}, row {}", site.expert, site.out);
+  if (place == Place::kWeightGroup) text += fmt::format(", group {}", site.group);
+  if (place == Place::kWeight) text += fmt::format(", column {}", site.in);
+  return text;
+}
+
 }  // namespace
 
 Plant edited(Edit edit) {
@@ -48,19 +55,34 @@ Plant edited(Edit edit) {
   };
 }
 
-Plant edited_row(Edit edit) {
-  return edited_block(std::move(edit), [](const Scene& scene, const Site& site) {
+Planting edited_row(Edit edit) {
+  const auto whole_row = [](const Scene& scene, const Site& site) {
     return Block{site.row, 1, 0, scene.shape().out};
-  });
+  };
+  return {edited_block(std::move(edit), whole_row), Place::kRow};
 }
 
-Plant edited_tile(Edit edit) {
-  return edited_block(std::move(edit), [](const Scene& scene, const Site& site) {
+Planting edited_tile(Edit edit) {
+  const auto tile = [](const Scene& scene, const Site& site) {
     const std::int64_t row = site.row / kTile * kTile;
     const std::int64_t column = site.out / kTile * kTile;
     return Block{row, std::min(kTile, scene.shape().rows - row), column,
                  std::min(kTile, scene.shape().out - column)};
-  });
+  };
+  return {edited_block(std::move(edit), tile), Place::kTile};
+}
+
+Planting altered(Place place, std::function<void(Weights&, const Site&)> change) {
+  Planting planting(edited([place, change](Scene& scene, CaseData& seen) {
+                      const std::optional<Site> site = scene.site();
+                      if (!site || site->expert >= seen.packed_weights.dim(0)) return;
+                      Weights weights(seen);
+                      change(weights, *site);
+                      scene.note(words(place, *site));
+                    }),
+                    place);
+  planting.change = std::move(change);
+  return planting;
 }
 
 Plant arithmetic(Arith alter) {
@@ -87,5 +109,7 @@ Plant output(OutputEdit edit) {
     return {};
   };
 }
+
+Planting output(Place place, OutputEdit edit) { return {output(std::move(edit)), place}; }
 
 }  // namespace moe4::oracle

@@ -8,7 +8,7 @@
 
 namespace moe4::oracle {
 
-using Plant = std::function<Status(Scene&, SubjectRun&)>;
+using Plant = Planting::Plant;
 using Edit = std::function<void(Scene&, CaseData&)>;
 using Arith = std::function<void(Arithmetic&)>;
 using OutputEdit = std::function<void(Scene&, SubjectRun&)>;
@@ -16,13 +16,16 @@ using OutputEdit = std::function<void(Scene&, SubjectRun&)>;
 // The norm of tensors that were altered.
 Plant edited(Edit edit);
 // The same, but only one row, or one block of 16 rows by 16 columns, of the output is from there.
-Plant edited_row(Edit edit);
-Plant edited_tile(Edit edit);
+Planting edited_row(Edit edit);
+Planting edited_tile(Edit edit);
+// The norm of weights of which those of one place (kWeightRow, kWeightGroup, kWeight) were altered.
+Planting altered(Place place, std::function<void(Weights&, const Site&)> change);
 // A healthy kernel of another arithmetic than the declared one (once, seq, F32 with FMA). No place in cases
 // that cannot have it or are large.
 Plant arithmetic(Arith alter);
 // The norm's output, altered.
 Plant output(OutputEdit edit);
+Planting output(Place place, OutputEdit edit);
 
 // The faults of each file of this folder.
 std::vector<Fault> scale_faults();     // A, C

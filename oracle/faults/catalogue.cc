@@ -8,8 +8,19 @@ namespace moe4::oracle {
 namespace {
 
 unsigned use_of(Op op) {
-  if (op == Op::kExpertLinear) return kInLinear;
-  return op == Op::kCombine ? kInCombine : kInRows;
+  switch (op) {
+    case Op::kExpertLinear:
+      return kInLinear;
+    case Op::kIndexed:
+      return kInIndexed;
+    case Op::kGroupedContiguous:
+      return kInContiguous;
+    case Op::kGroupedMasked:
+      return kInMasked;
+    case Op::kCombine:
+      return kInCombine;
+  }
+  return 0;
 }
 
 std::uint64_t word_of(std::string_view name) {
@@ -51,17 +62,29 @@ const std::vector<Fault>& fault_catalogue() {
 
 Declaration declaration_of(const Fault& fault) {
   Declaration declaration = healthy_declaration();
-  if (fault.declared.empty()) return declaration;
+  if (fault.declared.empty()) {
+    declaration.arithmetic = parse_arithmetic(fault.declared_order).value();
+    return declaration;
+  }
   declaration.arithmetic = parse_arithmetic(fault.declared).value();
   declaration.profile = name_of(declaration.arithmetic.profile);
   declaration.bits_declared = true;
   return declaration;
 }
 
+Result<Norm> healthy_result(const Fault& fault, const CaseData& data) {
+  return fault.declared.empty() ? fast_norm_result(data)
+                                : declared_result(data, declaration_of(fault).arithmetic);
+}
+
+bool applies(const Fault& fault, Op op, WeightFormat weights) {
+  if ((fault.uses & use_of(op)) == 0) return false;
+  const unsigned format = weights == WeightFormat::kInt4 ? kOfInt4 : kOfMxfp4;
+  return op == Op::kCombine || (fault.formats & format) != 0;
+}
+
 bool applies(const Fault& fault, const CaseData& data) {
-  if ((fault.uses & use_of(data.op)) == 0) return false;
-  const unsigned format = data.weights == WeightFormat::kInt4 ? kOfInt4 : kOfMxfp4;
-  if (data.op != Op::kCombine && (fault.formats & format) == 0) return false;
+  if (!applies(fault, data.op, data.weights)) return false;
   if (fault.declared.empty()) return true;
   if (data.line && (data.line->fill == Fill::kExact8 || data.line->fill == Fill::kExact24)) return false;
   if (!is_small(data, output_rows(data))) return false;
@@ -74,11 +97,15 @@ Result<Planted> plant_fault(const Fault& fault, const CaseData& data, const Norm
   const Key key =
       Key::from_seed(seed ^ word_of(fault.name))(static_cast<std::int64_t>(case_seed & 0x7FFFFFFF));
   Scene scene(data, norm, key);
+  return plant_fault(fault, scene);
+}
+
+Result<Planted> plant_fault(const Fault& fault, Scene& scene) {
   Planted planted;
-  planted.run = healthy_run(norm);
-  if (Status error = fault.plant(scene, planted.run)) return *error;
+  planted.run = healthy_run(scene.norm());
+  if (Status error = fault.planting.plant(scene, planted.run)) return *error;
   planted.where = scene.where();
-  planted.visible = is_visible(data, norm, planted.run);
+  planted.visible = is_visible(scene.data(), scene.norm(), planted.run);
   return planted;
 }
 

@@ -1,6 +1,4 @@
 // Class B: what a 4-bit code means, and which one is read.
-#include <fmt/format.h>
-
 #include "oracle/faults/builders.h"
 
 namespace moe4::oracle {
@@ -11,14 +9,9 @@ Plant codes_mapped(std::function<unsigned(unsigned)> map) {
 }
 
 // One code that meets a token becomes another.
-Plant one_code(std::function<unsigned(const Weights&, unsigned)> other) {
-  return edited([other = std::move(other)](Scene& scene, CaseData& seen) {
-    const std::optional<Site> site = scene.site();
-    if (!site || site->expert >= seen.packed_weights.dim(0)) return;
-    Weights w(seen);
-    const unsigned code = w.code(site->expert, site->out, site->in);
-    w.set_code(site->expert, site->out, site->in, other(w, code));
-    scene.note(fmt::format("expert {}, row {}, column {}", site->expert, site->out, site->in));
+Planting one_code(std::function<unsigned(const Weights&, unsigned)> other) {
+  return altered(Place::kWeight, [other = std::move(other)](Weights& w, const Site& s) {
+    w.set_code(s.expert, s.out, s.in, other(w, w.code(s.expert, s.out, s.in)));
   });
 }
 
@@ -69,16 +62,13 @@ std::vector<Fault> code_faults() {
       {"one_nibble_zero", 'B', "one weight is taken for zero", "", kInWeights, kOfBoth,
        one_code([](const Weights& w, unsigned) { return w.int4() ? 8U : 0U; })},
       {"one_byte_swapped", 'B', "the two nibbles of one byte are exchanged", "", kInWeights, kOfBoth,
-       edited([](Scene& scene, CaseData& seen) {
-         const std::optional<Site> site = scene.site();
-         if (!site || site->expert >= seen.packed_weights.dim(0)) return;
-         Weights w(seen);
-         const std::int64_t even = site->in / 2 * 2;
-         const unsigned low = w.code(site->expert, site->out, even);
-         w.set_code(site->expert, site->out, even, w.code(site->expert, site->out, even + 1));
-         w.set_code(site->expert, site->out, even + 1, low);
-         scene.note(fmt::format("expert {}, row {}, byte {}", site->expert, site->out, even / 2));
-       })},
+       altered(Place::kWeight,
+               [](Weights& w, const Site& s) {
+                 const std::int64_t even = s.in / 2 * 2;
+                 const unsigned low = w.code(s.expert, s.out, even);
+                 w.set_code(s.expert, s.out, even, w.code(s.expert, s.out, even + 1));
+                 w.set_code(s.expert, s.out, even + 1, low);
+               })},
       {"nibbles_swapped", 'B', "the first of two elements is read from the high nibble",
        "triton: packing of MXFP4", kInWeights, kOfBoth, permuted([](std::int64_t i) { return i ^ 1; })},
       {"nibbles_interleaved", 'B', "the eight codes of a word are read in the order 0 2 4 6 1 3 5 7",

@@ -2,6 +2,8 @@
 // fail.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "oracle/faults/chains.h"
 #include "oracle/faults/selftest.h"
 #include "oracle/generate/generate.h"
@@ -14,21 +16,35 @@ constexpr const char* kArithmetics[] = {
     "order=seq",
     "order=seq products=rounded",
     "order=groups(32)",
+    "order=groups(128)",
     "order=lanes(32,8)+shfl",
+    "order=lanes(32,1)+shfl",
     "order=lanes(4,1)+seq",
     "order=warps(64,4)+tree",
+    "order=warps(32,2)+tree",
     "order=split(2)",
     "order=split(3)",
+    "order=split(4)",
+    "order=split(5)",
+    "order=split(6)",
+    "order=split(7)",
+    "order=split(8)",
+    "order=split(2)*groups(32)",
     "order=split(2)*lanes(32,8)+shfl",
+    "order=split(4)*warps(32,2)+tree",
     "order=any",
     "order=seq ftz=yes",
+    "order=lanes(32,8)+shfl products=rounded ftz=yes",
     "order=streamk(2)",
     "order=streamk(3)",
+    "order=streamk(2)*warps(64,4)+tree",
     "profile=late order=seq",
     "profile=late_bf16_sum order=seq",
     "profile=hf order=seq",
     "profile=early order=seq",
     "profile=late order=lanes(32,8)+shfl",
+    "profile=hf order=groups(32) ftz=yes",
+    "profile=early order=warps(64,4)+tree accumulation=hopper",
     "profile=hf order=seq accumulation=hopper",
     "profile=late_bf16_sum order=split(2) accumulation=ampere",
     "order=seq accumulation=hopper",
@@ -38,14 +54,20 @@ constexpr const char* kArithmetics[] = {
     "order=seq accumulation=turing",
     "order=seq accumulation=volta",
     "order=seq accumulation=exact",
+    "order=any accumulation=hopper",
+    "order=warps(64,4)+tree accumulation=hopper",
+    "order=warps(64,2)+tree accumulation=ampere",
     "order=split(2) accumulation=hopper",
+    "order=split(3) accumulation=blackwell",
     "order=streamk(2) accumulation=hopper",
     "order=seq weight=bf16",
+    "order=seq weight=bf16 accumulation=hopper",
     "order=seq dequant=fma",
     "order=seq dequant=two_roundings",
     "order=seq dequant=truncate",
     "order=seq dequant=ties_away",
     "order=seq dequant=accumulator_scale",
+    "order=seq dequant=accumulator_scale accumulation=hopper",
     "order=seq dequant=exactw",
 };
 
@@ -59,6 +81,11 @@ Case control_case(Op op, WeightFormat weights, Fill fill) {
   c.in = 128;
   c.out = 5;
   c.fill = fill;
+  if (fill == Fill::kTallPairs) {  // a token holds one pair
+    c.tokens = 24;
+    c.in = 256;
+    c.out = 1;
+  }
   c.seed = 0x51 + static_cast<std::uint64_t>(fill);
   return c;
 }
@@ -67,30 +94,49 @@ bool has_no_bound(const Verdict& verdict) {
   return verdict.status == VerdictStatus::kMistrusted && verdict.reason.starts_with("VER-8: no bound");
 }
 
-void judge_control(const Case& line, const CaseData& data, const Arithmetic& arithmetic,
-                   SelftestReport& report) {
+struct ParsedControl {
+  Arithmetic computes, declares;
+};
+
+// What came of one control on one case: nothing if nothing can compute so.
+struct ControlOutcome {
+  bool judged = false, unbounded = false;
+  std::string verdict;  // of a false alarm
+};
+
+ControlOutcome judge_control(const CaseData& data, const ParsedControl& control) {
   const ArithmeticUse use = {output_shape(data).dtype, data.op == Op::kCombine
                                                            ? std::nullopt
                                                            : std::optional<WeightFormat>(data.weights)};
-  if (check_arithmetic(arithmetic, use)) return;  // nothing computes so
-  ++report.controls;
+  if (check_arithmetic(control.computes, use)) return {};
+  ControlOutcome outcome;
+  outcome.judged = true;
   Declaration declaration = healthy_declaration();
-  declaration.arithmetic = arithmetic;
-  declaration.profile = name_of(arithmetic.profile);
-  const Result<Norm> result = declared_result(data, arithmetic);
+  declaration.arithmetic = control.declares;
+  declaration.profile = name_of(control.declares.profile);
+  const Result<Norm> result = declared_result(data, control.computes);
   if (!result.ok()) {
-    report.alarms.push_back({line, to_string(arithmetic), result.error().message()});
-    return;
+    outcome.verdict = result.error().message();
+    return outcome;
   }
   declaration.bits_declared = !bits_undetermined(declaration);
   const Verdict verdict = judge(data, declaration, healthy_run(*result));
-  if (verdict.status == VerdictStatus::kPassed) return;
-  if (has_no_bound(verdict)) {
-    ++report.unbounded;
-    return;
+  if (verdict.status == VerdictStatus::kPassed) return outcome;
+  outcome.unbounded = has_no_bound(verdict);
+  if (!outcome.unbounded) outcome.verdict = fmt::format("{}: {}", name_of(verdict.status), verdict.reason);
+  return outcome;
+}
+
+Result<std::vector<ParsedControl>> parse_controls(const std::vector<Control>& controls) {
+  std::vector<ParsedControl> parsed;
+  for (const Control& control : controls) {
+    const Result<Arithmetic> computes = parse_arithmetic(control.computes);
+    if (!computes.ok()) return computes.error();
+    const Result<Arithmetic> declares = parse_arithmetic(control.declares);
+    if (!declares.ok()) return declares.error();
+    parsed.push_back({*computes, *declares});
   }
-  report.alarms.push_back(
-      {line, to_string(arithmetic), fmt::format("{}: {}", name_of(verdict.status), verdict.reason)});
+  return parsed;
 }
 
 // The kernel that faults inside of chains are planted in, without one.
@@ -112,34 +158,53 @@ void judge_chains(const Case& line, const CaseData& data, const char* order, Sel
                            fmt::format("{}: {}", name_of(verdict.status), verdict.reason)});
 }
 
+void run_on(const Case& line, const SelftestOptions& options, const std::vector<ParsedControl>& controls,
+            SelftestReport& report) {
+  if (options.progress) options.progress("healthy: " + to_string(line));
+  const Result<CaseData> data = generate(line);
+  if (!data.ok()) {
+    report.alarms.push_back({line, "", data.error().message()});
+    return;
+  }
+  std::vector<ControlOutcome> outcomes(controls.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t n = 0; n < controls.size(); ++n) outcomes[n] = judge_control(*data, controls[n]);
+  for (const char* order : {"groups(32)", "lanes(32,8)+shfl"}) judge_chains(line, *data, order, report);
+  for (std::size_t n = 0; n < controls.size(); ++n) {
+    report.controls += outcomes[n].judged ? 1 : 0;
+    report.unbounded += outcomes[n].unbounded ? 1 : 0;
+    if (outcomes[n].verdict.empty()) continue;
+    report.alarms.push_back({line, options.controls[n].computes, outcomes[n].verdict});
+  }
+}
+
 }  // namespace
 
+std::vector<Control> healthy_controls() {
+  std::vector<Control> controls;
+  for (const char* text : kArithmetics) controls.push_back({text, text});
+  return controls;
+}
+
 void run_controls(const SelftestOptions& options, SelftestReport& report) {
-  std::vector<Arithmetic> arithmetics;
-  for (const char* text : kArithmetics) {
-    const Result<Arithmetic> arithmetic = parse_arithmetic(text);
-    if (arithmetic.ok()) {
-      arithmetics.push_back(*arithmetic);
-    } else {
-      report.alarms.push_back({Case{}, text, arithmetic.error().message()});
-    }
+  const Result<std::vector<ParsedControl>> controls = parse_controls(options.controls);
+  if (!controls.ok()) {
+    report.alarms.push_back({Case{}, "", controls.error().message()});
+    return;
   }
+  if (controls->empty()) return;
   for (const Op op : all_ops()) {
     for (const WeightFormat weights : {WeightFormat::kMxfp4, WeightFormat::kInt4}) {
       for (const Fill fill : all_fills()) {
-        const Case line = control_case(op, weights, fill);
-        if (options.progress) options.progress("healthy: " + to_string(line));
-        const Result<CaseData> data = generate(line);
-        if (!data.ok()) {
-          report.alarms.push_back({line, "", data.error().message()});
-          continue;
-        }
-        for (const Arithmetic& arithmetic : arithmetics) judge_control(line, *data, arithmetic, report);
-        for (const char* order : {"groups(32)", "lanes(32,8)+shfl"}) {
-          judge_chains(line, *data, order, report);
-        }
+        run_on(control_case(op, weights, fill), options, *controls, report);
       }
     }
+  }
+  // A wider layer, where chains are long.
+  for (const Fill fill : {Fill::kReal, Fill::kSlabCancel, Fill::kTallPairs}) {
+    Case wide = control_case(Op::kIndexed, WeightFormat::kInt4, fill);
+    wide.in = 2048;
+    run_on(wide, options, *controls, report);
   }
 }
 

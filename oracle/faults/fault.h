@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "oracle/faults/scene.h"
@@ -13,14 +15,51 @@ namespace moe4::oracle {
 
 // What a fault can be planted in, as bits.
 enum FaultUse : unsigned {
-  kInLinear = 1,   // op=expert_linear
-  kInRows = 2,     // indexed, grouped_contiguous, grouped_masked
-  kInCombine = 4,  // combine
+  kInLinear = 1,  // op=expert_linear
+  kInIndexed = 2,
+  kInContiguous = 4,
+  kInMasked = 8,
+  kInCombine = 16,
+  kInRows = kInIndexed | kInContiguous | kInMasked,
+  kInWithIds = kInLinear | kInIndexed | kInContiguous,  // an id names the expert
   kInWeights = kInLinear | kInRows,
   kInMixing = kInLinear | kInCombine,
   kInAll = kInLinear | kInRows | kInCombine,
 };
 enum FaultFormat : unsigned { kOfMxfp4 = 1, kOfInt4 = 2, kOfBoth = 3 };
+
+// What of a Site a fault uses: where the diagnosis has to look for it.
+enum class Place {
+  kNone,         // nothing is drawn
+  kRow,          // of the output
+  kColumn,       // of the output
+  kTwoColumns,   // a column and the next
+  kElement,      // of the output
+  kTile,         // 16 by 16 of the output
+  kRowsInTile,   // a row and the next, 16 columns
+  kStrip,        // a row, 16 columns
+  kSlot,         // of a row
+  kWeightRow,    // expert and output
+  kWeightGroup,  // expert, output and group
+  kWeight,       // expert, output and column of i
+};
+
+// How a fault is planted.
+struct Planting {
+  using Plant = std::function<Status(Scene&, SubjectRun&)>;
+  // Turns a healthy run into the faulty one. Where the case has no place for the fault the run stays as it
+  // is. An Error is a defect of the catalogue.
+  Plant plant;
+  Place place = Place::kNone;
+  // kWeightRow, kWeightGroup, kWeight: what `plant` does to the weights of its site, and nothing else; inside
+  // of one group.
+  std::function<void(Weights&, const Site&)> change;
+
+  template <class Function>
+  requires std::is_invocable_r_v<Status, Function, Scene&, SubjectRun&> Planting(Function function)
+      : plant(std::move(function)) {}  // NOLINT(google-explicit-constructor)
+  Planting(Plant function, Place where) : plant(std::move(function)), place(where) {}
+};
 
 struct Fault {
   std::string_view name;
@@ -29,13 +68,12 @@ struct Fault {
   std::string_view example;   // a public project and what happened there; empty: none is known to us
   unsigned uses = kInAll;
   unsigned formats = kOfBoth;
-  // Turns a healthy run into the faulty one. Where the case has no place for the fault the run stays as it
-  // is. An Error is a defect of the catalogue.
-  std::function<Status(Scene&, SubjectRun&)> plant;
+  Planting planting;
   // The kernel promises the bits of this arithmetic (VER-17), in words of PRO-19: what is healthy is then
   // what the arithmetic gives, and the fault only counts where it stays inside the interval. Empty: it is
-  // judged as a kernel that declares once, seq, F32 with FMA, and healthy is the norm.
+  // judged as a kernel that declares once, F32 with FMA and the order below, and healthy is the norm.
   std::string_view declared = {};
+  std::string_view declared_order = "order=seq";
 };
 
 // All of them, by class; names are unique.
@@ -44,8 +82,14 @@ const std::vector<Fault>& fault_catalogue();
 // What a kernel declares that has the fault; it accepts everything.
 Declaration declaration_of(const Fault& fault);
 
-// May it be planted in cases of this operation and weight format? One with a declared arithmetic: in small
-// cases that are judged by interval, and where there is such an arithmetic.
+// What a healthy kernel of that declaration returns: the norm, or what the promised bits are.
+Result<Norm> healthy_result(const Fault& fault, const CaseData& data);
+
+// May it be planted in cases of this operation and weight format? combine has no weights, so any format is
+// right.
+bool applies(const Fault& fault, Op op, WeightFormat weights);
+// And in this case? One that promises bits: in small cases that are judged by interval, and where there is
+// such an arithmetic.
 bool applies(const Fault& fault, const CaseData& data);
 
 struct Planted {
@@ -57,5 +101,7 @@ struct Planted {
 // norm: what is healthy, of data. The parameters are drawn from `seed`, the fault's name and the seed of the
 // case.
 Result<Planted> plant_fault(const Fault& fault, const CaseData& data, const Norm& norm, std::uint64_t seed);
+// The same with given parameters.
+Result<Planted> plant_fault(const Fault& fault, Scene& scene);
 
 }  // namespace moe4::oracle

@@ -46,33 +46,37 @@ std::vector<Fault> memory_faults() {
            set_output_bits(seen.shared_output, n, 0);
        })},
       {"tile_rows_swapped", 'L', "two neighbouring rows of one tile are exchanged", "", kInAll, kOfBoth,
-       output([](Scene& scene, SubjectRun& run) {
-         const std::optional<Site> site = scene.site();
-         if (!site || scene.shape().rows < 2) return;
-         const std::int64_t out = scene.shape().out;
-         const std::int64_t row = std::min(site->row, scene.shape().rows - 2);
-         const std::int64_t first = site->out / 16 * 16;
-         for (std::int64_t o = first; o < std::min(first + 16, out); ++o) {
-           const std::uint64_t upper = output_bits(run.output, row * out + o);
-           set_output_bits(run.output, row * out + o, output_bits(run.output, (row + 1) * out + o));
-           set_output_bits(run.output, (row + 1) * out + o, upper);
-         }
-         scene.note(fmt::format("rows {} and {}, columns from {}", row, row + 1, first));
-       })},
+       output(Place::kRowsInTile,
+              [](Scene& scene, SubjectRun& run) {
+                const std::optional<Site> site = scene.site();
+                if (!site || scene.shape().rows < 2) return;
+                const std::int64_t out = scene.shape().out;
+                const std::int64_t row = std::min(site->row, scene.shape().rows - 2);
+                const std::int64_t first = site->out / 16 * 16;
+                for (std::int64_t o = first; o < std::min(first + 16, out); ++o) {
+                  const std::uint64_t upper = output_bits(run.output, row * out + o);
+                  set_output_bits(run.output, row * out + o, output_bits(run.output, (row + 1) * out + o));
+                  set_output_bits(run.output, (row + 1) * out + o, upper);
+                }
+                scene.note(fmt::format("rows {} and {}, columns from {}", row, row + 1, first));
+              })},
 
       {"adds_to_old_output", 'M', "one row is added to what the output held, here the same row", "", kInAll,
-       kOfBoth, output([](Scene& scene, SubjectRun& run) {
-         const std::optional<Site> site = scene.site();
-         if (!site) return;
-         const FloatFormat f = format_of(scene.shape().dtype);
-         for (std::int64_t o = 0; o < scene.shape().out; ++o) {
-           const std::int64_t n = site->row * scene.shape().out + o;
-           const ExactValue y = decode_float(f, output_bits(run.output, n));
-           store_float(run.output, n,
-                       y.is_finite() ? ExactValue::finite(y.negative, y.significand, y.exponent + 1) : y);
-         }
-         scene.note(fmt::format("row {}", site->row));
-       })},
+       kOfBoth,
+       output(Place::kRow,
+              [](Scene& scene, SubjectRun& run) {
+                const std::optional<Site> site = scene.site();
+                if (!site) return;
+                const FloatFormat f = format_of(scene.shape().dtype);
+                for (std::int64_t o = 0; o < scene.shape().out; ++o) {
+                  const std::int64_t n = site->row * scene.shape().out + o;
+                  const ExactValue y = decode_float(f, output_bits(run.output, n));
+                  store_float(
+                      run.output, n,
+                      y.is_finite() ? ExactValue::finite(y.negative, y.significand, y.exponent + 1) : y);
+                }
+                scene.note(fmt::format("row {}", site->row));
+              })},
       {"token_stride_ignored", 'M', "rows of tokens are read as if they were half as far apart",
        "vllm: a slice of a wider buffer", kInWeights, kOfBoth, edited([](Scene& scene, CaseData& seen) {
          const std::int64_t in = scene.in();
@@ -85,30 +89,36 @@ std::vector<Fault> memory_faults() {
       {"input_changed", 'M', "an input is overwritten, though the result is right", "", kInAll, kOfBoth,
        output([](Scene&, SubjectRun& run) { run.inputs_unchanged = false; })},
       {"row_told_unwritten", 'M', "a row that counts is not written, and the subject says so", "", kInRows,
-       kOfBoth, output([](Scene& scene, SubjectRun& run) {
-         const std::optional<Site> site = scene.site();
-         if (!site || run.written.empty()) return;
-         run.written[static_cast<std::size_t>(site->row)] = 0;
-         scene.note(fmt::format("row {}", site->row));
-       })},
+       kOfBoth,
+       output(Place::kRow,
+              [](Scene& scene, SubjectRun& run) {
+                const std::optional<Site> site = scene.site();
+                if (!site || run.written.empty()) return;
+                run.written[static_cast<std::size_t>(site->row)] = 0;
+                scene.note(fmt::format("row {}", site->row));
+              })},
       {"element_told_unwritten", 'M',
        "one element is not written: its memory, which happens to hold the right value, is reported", "",
-       kInAll, kOfBoth, output([](Scene& scene, SubjectRun& run) {
-         const std::optional<Site> site = scene.site();
-         if (!site) return;
-         run.unwritten.assign(static_cast<std::size_t>(run.output.elements()), false);
-         run.unwritten[static_cast<std::size_t>(site->row * scene.shape().out + site->out)] = true;
-         scene.note(fmt::format("row {}, column {}", site->row, site->out));
-       })},
+       kInAll, kOfBoth,
+       output(Place::kElement,
+              [](Scene& scene, SubjectRun& run) {
+                const std::optional<Site> site = scene.site();
+                if (!site) return;
+                run.unwritten.assign(static_cast<std::size_t>(run.output.elements()), false);
+                run.unwritten[static_cast<std::size_t>(site->row * scene.shape().out + site->out)] = true;
+                scene.note(fmt::format("row {}, column {}", site->row, site->out));
+              })},
       {"poison_kept", 'M', "one tile still holds the 0xFF that the memory was filled with",
-       "atlas: columns never written", kInAll, kOfBoth, output([](Scene& scene, SubjectRun& run) {
-         const std::optional<Site> site = scene.site();
-         if (!site) return;
-         const std::int64_t out = scene.shape().out;
-         for (std::int64_t o = site->out / 16 * 16; o < std::min(out, site->out / 16 * 16 + 16); ++o)
-           set_output_bits(run.output, site->row * out + o, ~std::uint64_t{0});
-         scene.note(fmt::format("row {}", site->row));
-       })},
+       "atlas: columns never written", kInAll, kOfBoth,
+       output(Place::kStrip,
+              [](Scene& scene, SubjectRun& run) {
+                const std::optional<Site> site = scene.site();
+                if (!site) return;
+                const std::int64_t out = scene.shape().out;
+                for (std::int64_t o = site->out / 16 * 16; o < std::min(out, site->out / 16 * 16 + 16); ++o)
+                  set_output_bits(run.output, site->row * out + o, ~std::uint64_t{0});
+                scene.note(fmt::format("row {}", site->row));
+              })},
       {"padding_nan_leaks", 'M', "the last row before padding takes up the NaN behind it",
        "flashinfer: padding in a reduction", kInRows, kOfBoth, output([](Scene& scene, SubjectRun& run) {
          if (run.written.empty()) return;
@@ -124,14 +134,15 @@ std::vector<Fault> memory_faults() {
          }
        })},
       {"one_bit_flipped", 'M', "one bit of one result is another", "", kInAll, kOfBoth,
-       output([](Scene& scene, SubjectRun& run) {
-         const std::optional<Site> site = scene.site();
-         if (!site) return;
-         const std::int64_t n = site->row * scene.shape().out + site->out;
-         const auto bit = scene.pick(format_of(scene.shape().dtype).width());
-         set_output_bits(run.output, n, output_bits(run.output, n) ^ (std::uint64_t{1} << bit));
-         scene.note(fmt::format("row {}, column {}, bit {}", site->row, site->out, bit));
-       })},
+       output(Place::kElement,
+              [](Scene& scene, SubjectRun& run) {
+                const std::optional<Site> site = scene.site();
+                if (!site) return;
+                const std::int64_t n = site->row * scene.shape().out + site->out;
+                const auto bit = scene.pick(format_of(scene.shape().dtype).width());
+                set_output_bits(run.output, n, output_bits(run.output, n) ^ (std::uint64_t{1} << bit));
+                scene.note(fmt::format("row {}, column {}, bit {}", site->row, site->out, bit));
+              })},
   };
 }
 

@@ -104,15 +104,17 @@ std::vector<Fault> mixture_faults() {
       {"weight_of_next_token", 'H', "each token has the weights of the next one", "", kInMixing, kOfBoth,
        weights_rotated(true)},
       {"one_weight_ulp", 'H', "one weight is one ulp too large", "", kInMixing, kOfBoth,
-       edited([](Scene& scene, CaseData& seen) {
-         const std::optional<Site> site = scene.site();
-         if (!site) return;
-         const std::int64_t j = scene.rows()[site->index].slots[static_cast<std::size_t>(site->slot)].j;
-         const std::int64_t n = site->row * seen.mixture_weights.dim(1) + j;
-         const std::uint64_t bits = output_bits(seen.mixture_weights, n);
-         set_output_bits(seen.mixture_weights, n, bits ^ 1);
-         scene.note(fmt::format("token {}, slot {}", site->row, j));
-       })},
+       Planting(edited([](Scene& scene, CaseData& seen) {
+                  const std::optional<Site> site = scene.site();
+                  if (!site) return;
+                  const std::int64_t j =
+                      scene.rows()[site->index].slots[static_cast<std::size_t>(site->slot)].j;
+                  const std::int64_t n = site->row * seen.mixture_weights.dim(1) + j;
+                  const std::uint64_t bits = output_bits(seen.mixture_weights, n);
+                  set_output_bits(seen.mixture_weights, n, bits ^ 1);
+                  scene.note(fmt::format("token {}, slot {}", site->row, j));
+                }),
+                Place::kSlot)},
       {"last_slot_lost", 'H', "the last slot of each token is not added", "", kInMixing, kOfBoth,
        edited([](Scene&, CaseData& seen) {
          Tensor& p = seen.mixture_weights;

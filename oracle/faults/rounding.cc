@@ -72,6 +72,11 @@ const TensorCore& narrow_core(int bits) {
   return bits == 13 ? k13 : k20;
 }
 
+// Additions in another order than the declared one.
+Plant ordered(const char* order) {
+  return arithmetic([order](Arithmetic& a) { a.order = *parse_order(order); });
+}
+
 Plant accumulated_in(int bits) {
   return arithmetic([bits](Arithmetic& a) {
     a.accumulation = {Accumulation::Kind::kTensorCore, &narrow_core(bits)};
@@ -99,13 +104,14 @@ std::vector<Fault> rounding_faults() {
          return e.is_finite(b) ? b & ~std::uint64_t{1} : b;
        })},
       {"one_result_ulp", 'I', "one result is one ulp too large", "", kInAll, kOfBoth,
-       output([](Scene& scene, SubjectRun& run) {
-         const std::optional<Site> site = scene.site();
-         if (!site) return;
-         const std::int64_t n = site->row * scene.shape().out + site->out;
-         const std::uint64_t bits = output_bits(run.output, n);
-         if (Encodings(scene.shape().dtype).is_finite(bits)) set_output_bits(run.output, n, bits + 1);
-       })},
+       output(Place::kElement,
+              [](Scene& scene, SubjectRun& run) {
+                const std::optional<Site> site = scene.site();
+                if (!site) return;
+                const std::int64_t n = site->row * scene.shape().out + site->out;
+                const std::uint64_t bits = output_bits(run.output, n);
+                if (Encodings(scene.shape().dtype).is_finite(bits)) set_output_bits(run.output, n, bits + 1);
+              })},
       {"bf16_sum_over_slots", 'I', "the sum over the experts of a token is kept in the output dtype",
        "vllm: top-k sum in BF16", kInMixing, kOfBoth, rounded_as(RoundingProfile::kLateBf16Sum)},
       {"terms_rounded", 'I', "each weighted row is rounded before the sum", "TensorRT-LLM: deferred combine",
@@ -123,6 +129,39 @@ std::vector<Fault> rounding_faults() {
          a.order.slicing = Order::Slicing::kStreamK;
          a.order.slices = 2;
        })},
+      {"order_groups_for_seq", 'I', "groups of 32 are summed alone and added, where one chain is declared",
+       "", kInWeights, kOfBoth, ordered("groups(32)")},
+      {"order_lanes_for_seq", 'I', "the lanes of a warp sum columns in turn, where one chain is declared", "",
+       kInWeights, kOfBoth, ordered("lanes(32,8)+shfl")},
+      {"order_split_for_seq", 'I', "two slices of i are summed alone and added, where one chain is declared",
+       "", kInWeights, kOfBoth, ordered("split(2)")},
+      {"order_seq_for_groups",
+       'I',
+       "one chain runs through i, where groups of 32 are declared",
+       "",
+       kInWeights,
+       kOfBoth,
+       ordered("seq"),
+       {},
+       "order=groups(32)"},
+      {"order_lanes_of_16_for_8",
+       'I',
+       "a lane takes 16 columns at a time, where 8 are declared",
+       "",
+       kInWeights,
+       kOfBoth,
+       ordered("lanes(32,16)+shfl"),
+       {},
+       "order=lanes(32,8)+shfl"},
+      {"order_slabs_of_32_for_64",
+       'I',
+       "a warp takes slabs of 32 columns, where slabs of 64 are declared",
+       "",
+       kInWeights,
+       kOfBoth,
+       ordered("warps(32,4)+tree"),
+       {},
+       "order=warps(64,4)+tree"},
       {"subnormals_flushed", 'I', "subnormal operands and results are flushed, which is not declared", "",
        kInWeights, kOfBoth, arithmetic([](Arithmetic& a) { a.ftz = true; })},
       {"subnormal_results_flushed", 'I', "subnormal results become zero at the store", "", kInAll, kOfBoth,

@@ -97,6 +97,28 @@ Plant rows_of_expert_lost(std::function<bool(std::int64_t nth, std::int64_t coun
   });
 }
 
+// The last block of an expert's rows gets the expert of the block before it.
+void block_of_previous_expert(Scene& scene, CaseData& seen) {
+  Tensor& ids = *ids_of(seen);
+  const std::int64_t experts = seen.packed_weights.dim(0);
+  const auto valid = [&](std::int64_t n) {
+    const std::int64_t id = load_id(ids, n);
+    return id >= 0 && id < experts;
+  };
+  std::int64_t last = ids.elements() - 1;
+  while (last >= 0 && !valid(last)) --last;
+  std::int64_t first = last;
+  while (first > 0 && load_id(ids, first - 1) == load_id(ids, last)) --first;
+  std::int64_t before = first - 1;
+  while (before >= 0 && !valid(before)) --before;
+  if (last < 0 || before < 0) return;
+  // An id of indexed stands for a block, one of grouped_contiguous for a row.
+  if (seen.op == Op::kIndexed) last = first;
+  const std::int64_t other = load_id(ids, before);
+  for (std::int64_t n = first; n <= last; ++n) store_id(ids, n, other);
+  scene.note(fmt::format("blocks or rows {}..{}", first, last));
+}
+
 }  // namespace
 
 std::vector<Fault> routing_faults() {
@@ -108,21 +130,24 @@ std::vector<Fault> routing_faults() {
        "one row (of expert_linear: one token) meets the experts beside its own", "", kInWeights, kOfBoth,
        edited_row([](Scene&, CaseData& seen) { roll_experts(seen); })},
       {"wrong_expert_for_a_pair", 'F', "one pair of token and slot meets another expert", "", kInLinear,
-       kOfBoth, edited([](Scene& scene, CaseData& seen) {
-         const std::optional<Site> site = scene.site();
-         if (!site) return;
-         const std::int64_t j = scene.rows()[site->index].slots[static_cast<std::size_t>(site->slot)].j;
-         const std::int64_t n = site->row * seen.selected_experts.dim(1) + j;
-         store_id(seen.selected_experts, n,
-                  (load_id(seen.selected_experts, n) + 1) % seen.packed_weights.dim(0));
-         scene.note(fmt::format("token {}, slot {}", site->row, j));
-       })},
-      {"ids_shifted", 'F', "one is added to every expert id", "", kInWeights, kOfBoth,
+       kOfBoth,
+       Planting(edited([](Scene& scene, CaseData& seen) {
+                  const std::optional<Site> site = scene.site();
+                  if (!site) return;
+                  const std::int64_t j =
+                      scene.rows()[site->index].slots[static_cast<std::size_t>(site->slot)].j;
+                  const std::int64_t n = site->row * seen.selected_experts.dim(1) + j;
+                  store_id(seen.selected_experts, n,
+                           (load_id(seen.selected_experts, n) + 1) % seen.packed_weights.dim(0));
+                  scene.note(fmt::format("token {}, slot {}", site->row, j));
+                }),
+                Place::kSlot)},
+      {"ids_shifted", 'F', "one is added to every expert id", "", kInWithIds, kOfBoth,
        ids_mapped([](std::int64_t id, std::int64_t experts) { return (id + 1) % experts; })},
-      {"all_of_expert_zero", 'F', "every id is taken for 0", "vllm: unused slots named expert 0", kInWeights,
+      {"all_of_expert_zero", 'F', "every id is taken for 0", "vllm: unused slots named expert 0", kInWithIds,
        kOfBoth, ids_mapped([](std::int64_t, std::int64_t) { return 0; })},
       {"last_expert_unreachable", 'F', "the last expert is read as the one before it",
-       "imp: ids from 256 on never selected", kInWeights, kOfBoth,
+       "imp: ids from 256 on never selected", kInWithIds, kOfBoth,
        ids_mapped([](std::int64_t id, std::int64_t n) { return id == n - 1 && n > 1 ? n - 2 : id; })},
       {"absent_is_expert_zero", 'F', "a slot of id -1 is computed as expert 0 with weight 1",
        "vllm-xpu-kernels: negative ids not guarded", kInMixing, kOfBoth,
@@ -134,28 +159,17 @@ std::vector<Fault> routing_faults() {
       {"absent_weight_is_read", 'F', "the weight of a slot of id -1, which is NaN, enters the sum", "",
        kInMixing, kOfBoth, absent_as([](std::int64_t) { return 0; }, false)},
       {"sentinel_row_written", 'F', "a row that no active id names is written",
-       "surogate: buffers sized by assignments", kInRows, kOfBoth, output([](Scene& scene, SubjectRun& run) {
-         if (scene.data().op != Op::kIndexed || run.written.empty()) return;
+       "surogate: buffers sized by assignments", kInIndexed, kOfBoth,
+       output([](Scene& scene, SubjectRun& run) {
+         if (run.written.empty()) return;
          const auto at = std::find(run.written.begin(), run.written.end(), 0);
          if (at == run.written.end()) return;
          *at = 1;
          scene.note(fmt::format("row {}", at - run.written.begin()));
        })},
       {"block_of_previous_expert", 'F',
-       "one block of rows is computed with the expert of the block before it", "", kInRows, kOfBoth,
-       edited([](Scene& scene, CaseData& seen) {
-         Tensor* ids = ids_of(seen);
-         if (ids == nullptr) return;
-         const std::int64_t experts = seen.packed_weights.dim(0);
-         for (std::int64_t n = ids->elements() - 1; n > 0; --n) {
-           const std::int64_t id = load_id(*ids, n);
-           const std::int64_t before = load_id(*ids, n - 1);
-           if (id < 0 || id >= experts || before < 0 || before >= experts || id == before) continue;
-           store_id(*ids, n, before);
-           scene.note(fmt::format("block or row {}", n));
-           return;
-         }
-       })},
+       "one block of rows is computed with the expert of the block before it", "", kInIndexed | kInContiguous,
+       kOfBoth, edited(block_of_previous_expert)},
       {"token_dropped", 'F', "the last row of each expert is not computed",
        "sglang: real rows taken for a prefix", kInRows, kOfBoth,
        rows_of_expert_lost([](std::int64_t n, std::int64_t count) { return n == count - 1; })},
@@ -188,7 +202,7 @@ std::vector<Fault> routing_faults() {
 
       {"empty_expert_shifts_list", 'K',
        "an expert without tokens is left out of the list: the next one is read in its place",
-       "TransformerEngine: empty groups", kInWeights, kOfBoth, edited([](Scene& scene, CaseData& seen) {
+       "TransformerEngine: empty groups", kInWithIds, kOfBoth, edited([](Scene& scene, CaseData& seen) {
          Tensor* ids = ids_of(seen);
          if (ids == nullptr) return;
          std::set<std::int64_t> used;

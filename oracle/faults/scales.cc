@@ -1,6 +1,4 @@
 // Classes A and C: what a scale means, and which scale a group gets.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "oracle/faults/builders.h"
@@ -9,14 +7,9 @@ namespace moe4::oracle {
 namespace {
 
 // One scale of a row that an output needs becomes another.
-Plant one_scale(std::function<unsigned(const Weights&, const Site&, unsigned)> other) {
-  return edited([other = std::move(other)](Scene& scene, CaseData& seen) {
-    const std::optional<Site> site = scene.site();
-    if (!site || site->expert >= seen.packed_weights.dim(0)) return;
-    Weights w(seen);
-    w.set_scale(site->expert, site->out, site->group,
-                other(w, *site, w.scale(site->expert, site->out, site->group)));
-    scene.note(fmt::format("expert {}, row {}, group {}", site->expert, site->out, site->group));
+Planting one_scale(std::function<unsigned(const Weights&, const Site&, unsigned)> other) {
+  return altered(Place::kWeightGroup, [other = std::move(other)](Weights& w, const Site& s) {
+    w.set_scale(s.expert, s.out, s.group, other(w, s, w.scale(s.expert, s.out, s.group)));
   });
 }
 
@@ -68,6 +61,9 @@ std::vector<Fault> scale_faults() {
        edited([](Scene&, CaseData& seen) { seen.policy.scale_zero = ScaleZero::kFlush; })},
       {"scale_255_a_number", 'A', "scale byte 255 is 2^128 instead of NaN", "", kInWeights, kOfMxfp4,
        edited([](Scene&, CaseData& seen) { seen.policy.scale_nan = ScaleNan::kFormula; })},
+      {"scale_255_infinite", 'A', "scale byte 255 is infinity instead of NaN",
+       "triton, TransformerEngine: byte 255", kInWeights, kOfMxfp4,
+       edited([](Scene&, CaseData& seen) { seen.policy.scale_nan = ScaleNan::kInf; })},
       {"scale_134_is_nan", 'A', "the mark for NaN is looked for by value: byte 134 becomes NaN",
        "sglang: MXFP4 loader", kInWeights, kOfMxfp4,
        scales_mapped([](unsigned b) { return b == 134 ? 255U : b; })},

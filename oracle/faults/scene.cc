@@ -52,6 +52,7 @@ Scene::Scene(const CaseData& data, const Norm& norm, Key key)
       key_(key) {}
 
 std::optional<Site> Scene::site() {
+  if (forced_) return forced_->site;
   std::vector<std::size_t> with_slots;
   for (std::size_t n = 0; n < rows_.size(); ++n) {
     if (!rows_[n].slots.empty()) with_slots.push_back(n);

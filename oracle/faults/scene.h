@@ -1,6 +1,7 @@
 // A valid case, its norm, and a source of parameters: what faults are planted in.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -36,11 +37,15 @@ class Scene {
   std::int64_t groups() const { return in_ / kGroupSize; }
 
   // 0 … n-1, another one at each call. Precondition: n > 0.
-  std::int64_t pick(std::int64_t n) { return key_(drawn_++).pick(n); }
+  std::int64_t pick(std::int64_t n) {
+    return forced_ ? std::min(forced_->pick, n - 1) : key_(drawn_++).pick(n);
+  }
   // A weight behind an output, by preference one that meets a token that is not zero; nothing if no row has
   // an expert.
   std::optional<Site> site();
-  // The same with an expert beside others of the tensor that some row uses.
+  // From now on site() and pick() answer with these.
+  void force(const Site& site, std::int64_t pick) { forced_ = Forced{site, pick}; }
+  // In words, where the fault is.
   void note(std::string text) { where_ = std::move(text); }
   const std::string& where() const { return where_; }
 
@@ -51,8 +56,14 @@ class Scene {
   bool small() const { return is_small(data_, rows_); }
 
  private:
+  struct Forced {
+    Site site;
+    std::int64_t pick = 0;
+  };
+
   const CaseData& data_;
   const Norm& norm_;
+  std::optional<Forced> forced_;
   OutputShape shape_;
   std::vector<OutputRow> rows_;
   std::int64_t in_;

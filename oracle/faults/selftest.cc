@@ -54,10 +54,10 @@ void ask_peers(const CaseData& data, const Norm& norm, const Planted& planted, F
   }
 }
 
-void plant_in(Run& run, std::string_view tier, const Case& line, const CaseData& data, const Norm& norm,
+void plant_in(const Run& run, std::string_view tier, const Case& line, const CaseData& data, const Norm& norm,
               FaultOutcome& outcome) {
   const bool real = line.fill == Fill::kReal && wants_real(outcome);
-  if (!applies(*outcome.fault, data) || (!is_open(outcome) && !real)) return;
+  if (!outcome.takes(line) || !applies(*outcome.fault, data) || (!is_open(outcome) && !real)) return;
   const Fault& fault = *outcome.fault;
   std::optional<Result<Norm>> promised;
   if (!fault.declared.empty()) promised = declared_result(data, declaration_of(fault).arithmetic);
@@ -95,9 +95,11 @@ void judge_norm(Run& run, const Case& line, const CaseData& data, const Norm& no
       {line, "the norm", fmt::format("{}: {}", name_of(verdict.status), verdict.reason)});
 }
 
-bool needs(const SelftestReport& report, const Case& line) {
+// first: see walk.
+bool needs(const SelftestReport& report, const Case& line, bool first) {
   return std::any_of(report.faults.begin(), report.faults.end(), [&](const FaultOutcome& outcome) {
-    return is_open(outcome) || (line.fill == Fill::kReal && wants_real(outcome));
+    const bool real = first && line.fill == Fill::kReal && wants_real(outcome);
+    return outcome.takes(line) && (is_open(outcome) || real);
   });
 }
 
@@ -105,17 +107,17 @@ bool needs(const SelftestReport& report, const Case& line) {
 // open is looked at.
 Status walk(Run& run, std::string_view tier, const std::vector<Case>& lines, bool first) {
   for (const Case& line : lines) {
-    if (first ? !needs(run.report, line)
-              : std::none_of(run.report.faults.begin(), run.report.faults.end(), is_open)) {
-      continue;
-    }
+    if (!needs(run.report, line, first)) continue;
     if (run.options.progress) run.options.progress(to_string(line));
     Result<CaseData> data = generate(line);
     if (!data.ok()) return data.error();
     Result<Norm> norm = fast_norm_result(*data);
     if (!norm.ok()) return norm.error();
     judge_norm(run, line, *data, *norm);
-    for (FaultOutcome& outcome : run.report.faults) plant_in(run, tier, line, *data, *norm, outcome);
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t n = 0; n < run.report.faults.size(); ++n) {
+      plant_in(run, tier, line, *data, *norm, run.report.faults[n]);
+    }
   }
   return {};
 }
@@ -133,6 +135,18 @@ Status walk_tiers(Run& run) {
   return {};
 }
 
+void add_rows(const Fault& fault, std::vector<FaultOutcome>& rows) {
+  for (const Op op : all_ops()) {
+    for (const WeightFormat weights : {WeightFormat::kMxfp4, WeightFormat::kInt4}) {
+      if (!applies(fault, op, weights) || (op == Op::kCombine && weights == WeightFormat::kInt4)) continue;
+      FaultOutcome& row = rows.emplace_back();
+      row.fault = &fault;
+      row.op = op;
+      row.weights = weights;
+    }
+  }
+}
+
 Result<std::vector<FaultOutcome>> chosen(const std::vector<Fault>& catalogue,
                                          const std::vector<std::string>& only) {
   std::vector<FaultOutcome> outcomes;
@@ -140,7 +154,7 @@ Result<std::vector<FaultOutcome>> chosen(const std::vector<Fault>& catalogue,
   for (const Fault& fault : catalogue) {
     names.emplace_back(fault.name);
     if (only.empty() || std::find(only.begin(), only.end(), fault.name) != only.end()) {
-      outcomes.emplace_back().fault = &fault;
+      add_rows(fault, outcomes);
     }
   }
   for (const std::string& name : only) {
@@ -155,6 +169,28 @@ Result<std::vector<FaultOutcome>> chosen(const std::vector<Fault>& catalogue,
 
 std::int64_t SelftestReport::survivors() const {
   return std::count_if(faults.begin(), faults.end(), [](const FaultOutcome& f) { return !f.caught(); });
+}
+
+NamingRate SelftestReport::naming() const {
+  NamingRate rate;
+  for (const FaultOutcome& outcome : faults) {
+    if (!outcome.diagnosis) continue;
+    const Diagnosis& diagnosis = *outcome.diagnosis;
+    const bool right = diagnosis.names(outcome.fault->name);
+    ++rate.asked;
+    rate.right += right ? 1 : 0;
+    rate.alone += right && diagnosis.matches.size() == 1 ? 1 : 0;
+    if (diagnosis.confidence != Confidence::kHigh) continue;
+    ++rate.high;
+    rate.high_and_wrong += right ? 0 : 1;
+  }
+  return rate;
+}
+
+bool SelftestReport::passed() const {
+  const NamingRate rate = naming();
+  const bool named = static_cast<double>(rate.right) >= kRightNames * static_cast<double>(rate.asked);
+  return survivors() == 0 && alarms.empty() && controls > unbounded && named && rate.high_and_wrong == 0;
 }
 
 Declaration healthy_declaration() {
@@ -175,7 +211,8 @@ Result<SelftestReport> run_selftest(const SelftestOptions& options) {
   if (Status error = options.cases.empty() ? walk_tiers(run) : walk(run, "given", options.cases, true)) {
     return *error;
   }
-  if (options.controls) run_controls(options, report);
+  explain(options, report);
+  run_controls(options, report);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

@@ -101,13 +101,9 @@ std::vector<Fault> tail_faults() {
        "mlx: K of 544 and 608", kInWeights, kOfBoth,
        edited([](Scene& scene, CaseData& seen) { clear_tokens(seen, scene.in() / 64 * 64, scene.in()); })},
       {"last_group_of_a_row_lost", 'D', "the last group of one row of one expert is not added", "",
-       kInWeights, kOfBoth, edited([](Scene& scene, CaseData& seen) {
-         const std::optional<Site> site = scene.site();
-         if (!site || site->expert >= seen.packed_weights.dim(0)) return;
-         Weights w(seen);
-         w.clear_group(site->expert, site->out, w.groups() - 1);
-         scene.note(fmt::format("expert {}, row {}", site->expert, site->out));
-       })},
+       kInWeights, kOfBoth,
+       altered(Place::kWeightRow,
+               [](Weights& w, const Site& s) { w.clear_group(s.expert, s.out, w.groups() - 1); })},
       {"last_step_twice", 'D', "the last 32 columns of i are added twice", "", kInWeights, kOfMxfp4,
        edited([](Scene&, CaseData& seen) {
          Weights w(seen);
@@ -137,7 +133,8 @@ std::vector<Fault> tail_faults() {
        })},
 
       {"column_unwritten", 'E', "one column is not written", "", kInAll, kOfBoth,
-       columns_lost([](Scene&, std::int64_t o, std::int64_t chosen) { return o == chosen; })},
+       Planting(columns_lost([](Scene&, std::int64_t o, std::int64_t chosen) { return o == chosen; }),
+                Place::kColumn)},
       {"columns_beyond_4_unwritten", 'E', "columns beyond the last multiple of 4 are not written",
        "llama.cpp: four outputs at a time", kInAll, kOfBoth,
        columns_lost([](Scene& s, std::int64_t o, std::int64_t) { return o >= s.shape().out / 4 * 4; })},
@@ -150,22 +147,24 @@ std::vector<Fault> tail_faults() {
       {"last_column_zero", 'E', "the last column is zero", "mlx: last column of 33", kInAll, kOfBoth,
        columns_lost([](Scene& s, std::int64_t o, std::int64_t) { return o == s.shape().out - 1; })},
       {"row_unwritten", 'E', "one row is not written", "", kInAll, kOfBoth,
-       rows_lost([](Scene&, std::int64_t row, std::int64_t chosen) { return row == chosen; })},
+       Planting(rows_lost([](Scene&, std::int64_t row, std::int64_t chosen) { return row == chosen; }),
+                Place::kRow)},
       {"rows_beyond_8_unwritten", 'E', "rows beyond the last multiple of 8 are not written", "", kInMixing,
        kOfBoth,
        rows_lost([](Scene& s, std::int64_t row, std::int64_t) { return row >= s.shape().rows / 8 * 8; })},
       {"columns_swapped", 'E', "two neighbouring columns are exchanged", "", kInAll, kOfBoth,
-       output([](Scene& scene, SubjectRun& run) {
-         const std::int64_t out = scene.shape().out;
-         if (out < 2) return;
-         const std::int64_t first = scene.pick(out - 1);
-         for (std::int64_t r = 0; r < scene.shape().rows; ++r) {
-           const std::uint64_t left = output_bits(run.output, r * out + first);
-           set_output_bits(run.output, r * out + first, output_bits(run.output, r * out + first + 1));
-           set_output_bits(run.output, r * out + first + 1, left);
-         }
-         scene.note(fmt::format("columns {} and {}", first, first + 1));
-       })},
+       output(Place::kTwoColumns,
+              [](Scene& scene, SubjectRun& run) {
+                const std::int64_t out = scene.shape().out;
+                if (out < 2) return;
+                const std::int64_t first = scene.pick(out - 1);
+                for (std::int64_t r = 0; r < scene.shape().rows; ++r) {
+                  const std::uint64_t left = output_bits(run.output, r * out + first);
+                  set_output_bits(run.output, r * out + first, output_bits(run.output, r * out + first + 1));
+                  set_output_bits(run.output, r * out + first + 1, left);
+                }
+                scene.note(fmt::format("columns {} and {}", first, first + 1));
+              })},
   };
 }
 

@@ -1,6 +1,9 @@
 #include "oracle/gate/evaluate.h"
 
+#include "oracle/case/output_rows.h"
+#include "oracle/diagnose/diagnose.h"
 #include "oracle/generate/generate.h"
+#include "oracle/judge/hold_relations.h"
 #include "oracle/report/failure.h"
 
 namespace moe4::oracle {
@@ -22,7 +25,7 @@ CaseResult not_run(const Subject& subject, const Case& line, VerdictStatus statu
   return result;
 }
 
-CaseResult evaluate(Subject& subject, const Case& line, const CaseData& data) {
+CaseResult evaluate(Subject& subject, const Case& line, const CaseData& data, NameFault name) {
   const Declaration& declaration = subject.declaration();
   if (std::optional<std::string> refusal = declaration.refuses(line)) {
     return not_run(subject, line, VerdictStatus::kUnsupported, std::move(*refusal));
@@ -35,19 +38,36 @@ CaseResult evaluate(Subject& subject, const Case& line, const CaseData& data) {
   result.verdict = judge(data, declaration, run);
   result.seconds = run.seconds;
   result.thread_instructions = run.thread_instructions;
+  if (name == NameFault::kYes) result.verdict.fault = fault_lines(data, declaration, run, result.verdict);
   if (is_red(result.verdict.status)) {
     result.failure = failure_block(data, declaration, result.verdict, replay_command(line, result.selector));
   }
   return result;
 }
 
-CaseResult evaluate(Subject& subject, const Case& line) {
+bool is_small(const CaseData& data) {
+  constexpr double kProducts = 1 << 22;
+  double slots = 0;
+  for (const OutputRow& row : output_rows(data)) slots += static_cast<double>(row.slots.size());
+  return slots * static_cast<double>(output_shape(data).out) * static_cast<double>(in_of(data) + 1) <
+         kProducts;
+}
+
+void hold_relations(Subject& subject, const CaseData& data, CaseResult& result) {
+  if (result.verdict.status != VerdictStatus::kPassed) return;
+  hold_relations(subject, data, result.verdict);
+  if (!is_red(result.verdict.status)) return;
+  result.failure = failure_block(data, subject.declaration(), result.verdict,
+                                 replay_command(result.line, result.selector));
+}
+
+CaseResult evaluate(Subject& subject, const Case& line, NameFault name) {
   if (std::optional<std::string> refusal = subject.declaration().refuses(line)) {
     return not_run(subject, line, VerdictStatus::kUnsupported, std::move(*refusal));
   }
   Result<CaseData> data = generate(line);
   if (!data.ok()) return not_run(subject, line, VerdictStatus::kSkipped, data.error().message());
-  return evaluate(subject, line, *data);
+  return evaluate(subject, line, *data, name);
 }
 
 }  // namespace moe4::oracle

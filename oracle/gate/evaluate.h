@@ -25,11 +25,20 @@ struct CaseResult {
 bool is_red(VerdictStatus status);
 bool is_red(const CaseResult& result);  // and not known
 
+// Is the fault named when the verdict is FAILED (oracle/diagnose)? It takes up to some seconds.
+enum class NameFault { kNo, kYes };
+
 // `data` was generated from `line`, once for all subjects.
-CaseResult evaluate(Subject& subject, const Case& line, const CaseData& data);
+CaseResult evaluate(Subject& subject, const Case& line, const CaseData& data,
+                    NameFault name = NameFault::kYes);
 
 // The same from the line alone. A line that cannot be generated is SKIPPED, with the reason.
-CaseResult evaluate(Subject& subject, const Case& line);
+CaseResult evaluate(Subject& subject, const Case& line, NameFault name = NameFault::kYes);
+
+// Holds a result that passed against other runs of the subject (VER-18, VER-19). data: of result.line.
+void hold_relations(Subject& subject, const CaseData& data, CaseResult& result);
+// Cheap enough for that?
+bool is_small(const CaseData& data);
 
 // The verdict of a case that never ran.
 CaseResult not_run(const Subject& subject, const Case& line, VerdictStatus status, std::string reason);

@@ -19,7 +19,7 @@ FuzzFailure shrink_failure(Subject& subject, CaseResult found, const ShrinkLimit
   bool stopped = false;
   const auto fails = [&](const Case& line) {
     stopped = stopped || (limits.stop && limits.stop());
-    return !stopped && same_kind(found.verdict, evaluate(subject, line).verdict);
+    return !stopped && same_kind(found.verdict, evaluate(subject, line, NameFault::kNo).verdict);
   };
   const Shrunk shrunk = shrink_case(found.line, fails, limits);
   FuzzFailure failure;

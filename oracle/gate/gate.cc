@@ -1,12 +1,19 @@
 #include "oracle/gate/gate.h"
 
+#include <set>
+#include <tuple>
+
 #include "oracle/fixtures/sha256.h"
 #include "oracle/gate/batches.h"
+#include "oracle/generate/generate.h"
 
 namespace moe4::oracle {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Of each subject so many failures get their fault named: a kernel that fails everywhere must not take hours.
+constexpr std::int64_t kNamedFaults = 3;
 
 std::vector<Case> cases_of_shard(const std::vector<Case>& cases, const GateOptions& options) {
   std::vector<Case> own;
@@ -18,6 +25,26 @@ std::vector<Case> cases_of_shard(const std::vector<Case>& cases, const GateOptio
   }
   return own;
 }
+
+// Of each subject, operation and format one exact case and one other is held against further runs (VER-18,
+// VER-19).
+class Held {
+ public:
+  bool wants(std::size_t subject, const Case& line, const Verdict& verdict) const {
+    return verdict.status == VerdictStatus::kPassed && line.tokens > 1 &&
+           !done_.contains(key(subject, line, verdict));
+  }
+  void add(std::size_t subject, const Case& line, const Verdict& verdict) {
+    done_.insert(key(subject, line, verdict));
+  }
+
+ private:
+  using Key = std::tuple<std::size_t, Op, WeightFormat, bool>;
+  static Key key(std::size_t subject, const Case& line, const Verdict& verdict) {
+    return {subject, line.op, line.weights, verdict.proof.has_value()};
+  }
+  std::set<Key> done_;
+};
 
 std::string identity_of(const std::vector<Case>& cases) {
   std::string text;
@@ -84,28 +111,40 @@ class GateRun {
       Tally& tally = report.tallies[s];
       if (options_.progress) options_.progress(done_, total_, line, tally.subject);
       ++done_;
-      CaseResult result = judged(*subjects_[s], line, data, late, noted);
+      CaseResult result = judged(s, line, data, late, noted);
       mark_known(options_.known, result);
       if (options_.judged) options_.judged(result);
       tally.add(std::move(result));
     }
   }
 
-  CaseResult judged(Subject& subject, const Case& line, const CaseSource& data, const std::string& late,
+  CaseResult judged(std::size_t s, const Case& line, const CaseSource& data, const std::string& late,
                     bool& noted) {
+    Subject& subject = *subjects_[s];
     if (std::optional<std::string> refusal = subject.declaration().refuses(line)) {
       return not_run(subject, line, VerdictStatus::kUnsupported, std::move(*refusal));
     }
     if (!late.empty()) return not_run(subject, line, VerdictStatus::kSkipped, late);
-    if (data().ok()) return evaluate(subject, line, data().value());
+    if (data().ok()) return held(s, line, data().value());
     const std::string reason = data().error().message();
     if (!noted) report.unusable.push_back(to_string(line) + ": " + reason);
     noted = true;
     return not_run(subject, line, VerdictStatus::kSkipped, reason);
   }
 
+  CaseResult held(std::size_t s, const Case& line, const CaseData& data) {
+    const NameFault name = report.tallies[s].red < kNamedFaults ? NameFault::kYes : NameFault::kNo;
+    CaseResult result = evaluate(*subjects_[s], line, data, name);
+    if (options_.relations && held_.wants(s, line, result.verdict) && is_small(data)) {
+      hold_relations(*subjects_[s], data, result);
+      held_.add(s, line, result.verdict);
+    }
+    return result;
+  }
+
   std::span<Subject* const> subjects_;
   const GateOptions& options_;
+  Held held_;
   Clock::time_point start_ = Clock::now();
   std::int64_t done_ = 0, total_ = 0;
 };
@@ -116,7 +155,7 @@ Floors floors_of_shard(const Floors& floors, const Shard& shard) {
   if (shard.count <= 1) return floors;
   Floors own = floors;
   own.pairs = 0;
-  own.every_op = own.every_fill = own.every_routing = own.every_tail = false;
+  own.every_op = own.every_fill = own.every_routing = own.every_tail = own.every_layout = false;
   own.real_singletons = 0;
   return own;
 }

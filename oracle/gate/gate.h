@@ -23,6 +23,7 @@ struct GateOptions {
   std::uint64_t seed = 0;  // added to the seed of every case; 0: the list's own data
   Shard shard;
   std::chrono::duration<double> time{0};  // no case starts after this; 0: no limit
+  bool relations = true;                  // hold some cases against further runs (VER-18, VER-19)
   // After the list the list again, with other data each time, until `time` is up: round n adds this and n to
   // the seed of every case.
   std::optional<std::uint64_t> rounds;

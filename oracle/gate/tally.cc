@@ -59,6 +59,19 @@ std::string missing_ops(const Declaration& declaration, const std::set<std::pair
   return names;
 }
 
+// Could anything that is wrong with the rows, the experts or the packing have changed a counted output? With
+// weights it is so where a code could have been seen (VER-10); rows to be combined are seen where one value
+// is due.
+bool tells(const Case& line, const Verdict& verdict) {
+  if (line.op == Op::kCombine) return verdict.outputs > 0 && verdict.singleton_share > 0;
+  return verdict.coverage.count() > 0;
+}
+
+// Rows to be combined have no weights and no layout.
+std::string layout_of(const Case& line) {
+  return line.op == Op::kCombine ? "" : std::string(line.weight_layout().name);
+}
+
 }  // namespace
 
 std::string_view name_of(Tail tail) {
@@ -100,10 +113,15 @@ void Tally::add(CaseResult result) {
   // Only what was judged to the end is evidence.
   if (verdict.status == VerdictStatus::kPassed || verdict.status == VerdictStatus::kFailed) {
     coverage.merge(verdict.coverage);
-    ops.insert({result.line.op, result.line.weights});
-    fills.insert(result.line.fill);
-    routings.insert(result.line.routing);
-    for (const Tail tail : tails_of(result.line)) tails.insert(tail);
+    if (verdict.outputs > 0) {
+      ops.insert({result.line.op, result.line.weights});
+      fills.insert(result.line.fill);
+    }
+    if (tells(result.line, verdict)) {
+      routings.insert(result.line.routing);
+      layouts.insert(layout_of(result.line));
+      for (const Tail tail : tails_of(result.line)) tails.insert(tail);
+    }
     all.add(verdict);
     if (result.line.fill == Fill::kReal && result.line.dtype == Dtype::kBF16) real_bf16.add(verdict);
   }
@@ -133,6 +151,7 @@ void Tally::add(const Tally& part) {
   fills.insert(part.fills.begin(), part.fills.end());
   routings.insert(part.routings.begin(), part.routings.end());
   tails.insert(part.tails.begin(), part.tails.end());
+  layouts.insert(part.layouts.begin(), part.layouts.end());
   all.add(part.all);
   real_bf16.add(part.real_bf16);
   max_ulp = std::max(max_ulp, part.max_ulp);
@@ -192,6 +211,13 @@ void Tally::close(const Declaration& declaration, const std::vector<Case>& cases
     }
     const std::string names = missing(wanted, tails);
     if (!names.empty()) unmet.push_back("dimensions never judged with a tail: " + names);
+  }
+  if (floors.every_layout) {
+    std::string names;
+    for (const std::string& layout : declaration.layouts) {
+      if (!layouts.contains(layout)) names += (names.empty() ? "" : ", ") + layout;
+    }
+    if (!names.empty()) unmet.push_back("layouts never judged: " + names);
   }
   const bool takes_bf16 = std::find(declaration.dtypes.begin(), declaration.dtypes.end(), Dtype::kBF16) !=
                           declaration.dtypes.end();

@@ -20,6 +20,7 @@ struct Floors {
   bool every_fill = false;     // each fill that the subject accepts
   bool every_routing = false;  // each routing
   bool every_tail = false;     // tokens, outputs and inputs beside a multiple of the usual tiles
+  bool every_layout = false;   // each layout that the subject names
   double ran_share = 1;        // of the listed cases that the subject accepts, how many must have run
   double real_singletons = 0;  // share of singleton intervals over `real` BF16 data
 
@@ -55,10 +56,13 @@ struct Tally {
       VerdictStatus::kPassed;      // the most urgent of all cases; MISTRUSTED if only `unmet` speaks
   std::vector<std::string> unmet;  // gate conditions, one sentence each
   Coverage coverage;
-  std::set<std::pair<Op, WeightFormat>> ops;  // judged; combine has no format of its own
+  // Judged, with an output that counted.
+  std::set<std::pair<Op, WeightFormat>> ops;  // combine has no format of its own
   std::set<Fill> fills;
+  // Besides, another weight or another row would have been seen in an output (VER-10).
   std::set<Routing> routings;
   std::set<Tail> tails;
+  std::set<std::string> layouts;
   Tightness all, real_bf16;
   double max_ulp = 0;
   std::int64_t bits_compared = 0;    // outputs held to the bits of the declared arithmetic (VER-17)

@@ -8,7 +8,7 @@ namespace {
 Floors floors(std::int64_t pairs) {
   Floors f;
   f.pairs = pairs;
-  f.every_op = f.every_fill = f.every_routing = f.every_tail = true;
+  f.every_op = f.every_fill = f.every_routing = f.every_tail = f.every_layout = true;
   f.ran_share = 1;
   f.real_singletons = 0.6;
   return f;

@@ -75,5 +75,6 @@ std::unique_ptr<FillData> make_slab_cancel_fill(const Case& c);
 std::unique_ptr<FillData> make_onehot_fill(const Case& c);
 std::unique_ptr<FillData> make_subnormal_fill(const Case& c);
 std::unique_ptr<FillData> make_nonfinite_fill(const Case& c);
+std::unique_ptr<FillData> make_tall_pairs_fill(const Case& c);
 
 }  // namespace moe4::oracle

@@ -1,5 +1,8 @@
 // fill=nonfinite (DATA-32, DATA-41): fill=real with NaN, Inf, zero factors, scale byte 255 and overflow
 // planted.
+#include <algorithm>
+#include <cstdlib>
+
 #include "oracle/generate/int4_scale.h"
 #include "oracle/generate/real_like.h"
 #include "oracle/generate/row_atoms.h"
@@ -24,6 +27,9 @@ class Nonfinite final : public RealLike {
     const std::int64_t first = place(key(1));
     const std::int64_t second = place(key(2));
     switch (kind) {
+      case 0:
+      case 7:
+        return positive(RealLike::token(t, i));
       case 1:
         if (i == first) return nan_of(key(3));
         break;
@@ -52,9 +58,11 @@ class Nonfinite final : public RealLike {
     const std::int64_t kind = key.bits(0, 4);
     if (kind == 0) {
       for (std::uint16_t& scale : scales) scale = base_.int4 ? large_scale(scale) : large_byte(scale);
-    } else if (kind <= 2) {
+    } else if (kind <= 4) {
       const auto g = static_cast<std::size_t>(dyadic_group(key(1)));
-      if (g < scales.size()) scales[g] = base_.int4 ? nonfinite_scale(key(2)) : std::uint16_t{255};
+      if (g >= scales.size()) return;
+      scales[g] = base_.int4 ? nonfinite_scale(key(2)) : std::uint16_t{255};
+      if (kind > 1) one_sign(key(3).bits(0, 1) != 0, codes.subspan(g * kGroupSize, kGroupSize));
     }
   }
 
@@ -81,6 +89,20 @@ class Nonfinite final : public RealLike {
   }
 
  private:
+  // A group of one sign without zeros, met by a token of one sign, is infinite where its scale is read as
+  // infinity and not as NaN; any other group is NaN either way.
+  void one_sign(bool negative, std::span<std::uint8_t> codes) const {
+    for (std::uint8_t& code : codes) {
+      const int size = base_.int4 ? std::abs(code - 8) : code & 7;
+      const int not_zero = std::max(size, 1);
+      code = static_cast<std::uint8_t>(base_.int4 ? 8 + (negative ? -not_zero : not_zero)
+                                                  : not_zero + (negative ? 8 : 0));
+    }
+  }
+  static ExactValue positive(ExactValue x) {
+    x.negative = false;
+    return x.is_zero() ? number(false, 1, -32) : x;
+  }
   static std::uint16_t large_byte(std::uint16_t byte) { return static_cast<std::uint16_t>(250 + byte % 5); }
   // DATA-41: the field goes up, so that weights overflow BF16; the mantissa stays.
   static std::uint16_t large_scale(std::uint16_t scale) {

@@ -12,6 +12,7 @@
 #include "oracle/generate/store.h"
 #include "oracle/generate/support.h"
 #include "oracle/generate/weights.h"
+#include "reference/fast/fast.h"
 #include "reference/layout/repack.h"
 #include "reference/linear/row_dot.h"
 #include "reference/routing/align_blocks.h"
@@ -125,15 +126,38 @@ void write_mixing(const Case& c, const FillData& fill, const Support& support,
   write_shared(c, fill, support, data.shared_output);
 }
 
+// The rows of BF16 tokens: those of grouped_contiguous, by the fast path.
+Result<Tensor> bf16_rows(const Case& c, const CaseData& layer, const Tensor& tokens,
+                         const std::vector<std::int64_t>& ids) {
+  const std::int64_t routes = c.tokens * c.top_k;
+  Tensor x(Dtype::kBF16, {routes, c.in});
+  Tensor m_indices(Dtype::kI32, {routes});
+  const auto bytes = static_cast<std::size_t>(c.in) * size_of(Dtype::kBF16);
+  for (std::int64_t route = 0; route < routes; ++route) {
+    std::copy_n(tokens.data() + static_cast<std::size_t>(route / c.top_k) * bytes, bytes,
+                x.data() + static_cast<std::size_t>(route) * bytes);
+    store_id(m_indices, route, ids[static_cast<std::size_t>(route)]);
+  }
+  Tensor rows(Dtype::kBF16, {routes, c.out});
+  if (routes == 0) return rows;
+  std::fill_n(rows.as<std::uint16_t>().begin(), static_cast<std::size_t>(rows.elements()),
+              static_cast<std::uint16_t>(kBF16.canonical_nan()));
+  const auto written = fast::grouped_contiguous({x.view(), layer.expert_weights(), m_indices.view()},
+                                                rows.mutable_view(), c.policy);
+  if (!written.ok()) return written.error();
+  return rows;
+}
+
 // DATA-47: the rows that the experts of a layer would give (RTE-1), NaN for absent slots.
-Tensor combine_rows(const Case& c, const FillData& fill, const Support& support,
-                    const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& used) {
+Result<Tensor> combine_rows(const Case& c, const FillData& fill, const Support& support,
+                            const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& used) {
   CaseData layer;
   layer.weights = c.weights;
   write_weights(c, fill, support, used, layer);
   const WeightReader reader(layer.expert_weights(), c.policy);
   Tensor tokens(c.dtype, {c.tokens, c.in});
   write_tokens(c, fill, support, tokens);
+  if (c.dtype == Dtype::kBF16) return bf16_rows(c, layer, tokens, ids);
   const Elements<2> activations(tokens.view());
   Tensor rows(Dtype::kBF16, {c.tokens * c.top_k, c.out});
   const std::span<std::uint16_t> bits = rows.as<std::uint16_t>();
@@ -165,7 +189,9 @@ Status write_op(const Case& c, const FillData& fill, const Support& support,
                 const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& used, CaseData& data) {
   if (c.op == Op::kCombine) {
     data.has_selected_experts = std::find(ids.begin(), ids.end(), -1) != ids.end();
-    data.rows = combine_rows(c, fill, support, ids, used);
+    Result<Tensor> rows = combine_rows(c, fill, support, ids, used);
+    if (!rows.ok()) return rows.error();
+    data.rows = std::move(*rows);
     write_mixing(c, fill, support, ids, data);
     return {};
   }

@@ -30,6 +30,8 @@ std::unique_ptr<FillData> fill_of(const Case& c) {
       return make_ties_fill(c);
     case Fill::kSubnormal:
       return make_subnormal_fill(c);
+    case Fill::kTallPairs:
+      return make_tall_pairs_fill(c);
   }
   return nullptr;
 }

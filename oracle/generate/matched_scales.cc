@@ -47,4 +47,11 @@ MatchedScales bits_scales(const FillBase& base) {
   return {base, {123 - down, 0, last, last, 11, -126, 123, false}};
 }
 
+MatchedScales tall_scales(const FillBase& base) {
+  const int first = base.int4 ? 1 : 0;
+  const int last = base.int4 ? kInt4LastField : 252;
+  if (base.half_range) return {base, {112, first, last, last, 4, -12, -9, true}};
+  return {base, {95, first, last, last, 4, -124, 95, true}};
+}
+
 }  // namespace moe4::oracle

@@ -43,5 +43,7 @@ class MatchedScales {
 // 2)).
 MatchedScales exact_scales(const FillBase& base);
 MatchedScales bits_scales(const FillBase& base);
+// The limits of tall_pairs: tokens from 2^(exponent - 2) to 2^(exponent + 24), F64 to 2^(exponent + 53).
+MatchedScales tall_scales(const FillBase& base);
 
 }  // namespace moe4::oracle

@@ -10,7 +10,9 @@
 
 #include "oracle/case/output_rows.h"
 #include "oracle/generate/code_magnitudes.h"
+#include "oracle/generate/exact_range.h"
 #include "oracle/generate/generate.h"
+#include "oracle/generate/layer_proof.h"
 #include "oracle/generate/store.h"
 #include "reference/formats/float_format.h"
 
@@ -38,13 +40,9 @@ struct Activations {
 
 class Prover {
  public:
-  Prover(const CaseData& data, int bits) : data_(data), shape_(output_shape(data)), in_(in_of(data)) {
+  Prover(const CaseData& data, int bits)
+      : data_(data), shape_(output_shape(data)), in_(in_of(data)), range_(data, bits) {
     if (data.op != Op::kCombine) weights_.emplace(data);
-    // Exact partial sums of every profile, also those in the output dtype: no underflow, no overflow. With
-    // the limit of 2^8 the output itself must be exact; with 2^24 it is rounded once.
-    const bool half = shape_.dtype == Dtype::kF16;
-    lowest_unit_ = half && bits == 8 ? kF16.lsb_exponent() : -126;
-    largest_value_ = half ? 65504.0 : std::ldexp(1.0, 127);
   }
 
   // The largest sum over the outputs of a row in units, or Inf if some term or sum can't be exact.
@@ -90,9 +88,7 @@ class Prover {
     return total.unit == kNoBits ? 0 : std::ldexp(total.value, -total.unit);
   }
 
-  bool in_range(const Sum& sum) const {
-    return sum.unit == kNoBits || (sum.unit >= lowest_unit_ && sum.value <= largest_value_);
-  }
+  bool in_range(const Sum& sum) const { return range_.holds(sum.value, sum.unit); }
 
   bool add_dot(const OutputRow& row, const Slot& slot, const Activations& x, std::int64_t o, Sum& dot) const {
     if (data_.op != Op::kCombine) return add_products(slot.expert * shape_.out + o, x, dot);
@@ -128,9 +124,13 @@ class Prover {
   OutputShape shape_;
   std::int64_t in_;
   std::optional<CodeMagnitudes> weights_;
-  int lowest_unit_;
-  double largest_value_;
+  ExactRange range_;
 };
+
+// Is 2^8 met, or 2^24 missed? A truncating accumulator of 24 bits is exact below it.
+bool within(double units, const ExactProof& proof) {
+  return proof.limit_units <= 256 ? units <= proof.limit_units : units < proof.limit_units;
+}
 
 }  // namespace
 
@@ -142,13 +142,16 @@ ExactProof prove_exact(const CaseData& data, int bits) {
   double dots = 0;
   for (const OutputRow& row : rows) dots += static_cast<double>(row.slots.size());
   const double terms = dots * static_cast<double>(output_shape(data).out) * static_cast<double>(in_of(data));
-  double largest = 0;
-  constexpr double kWorthThreads = 1 << 17;
-#pragma omp parallel for schedule(dynamic) reduction(max : largest) if (terms > kWorthThreads)
-  for (std::size_t n = 0; n < rows.size(); ++n) largest = std::max(largest, prover.row(rows[n]));
-  proof.largest_units = largest;
-  // 2^8 may be met, 2^24 may not: a truncating accumulator of 24 bits is exact below it.
-  proof.proved = bits <= 8 ? largest <= proof.limit_units : largest < proof.limit_units;
+  constexpr double kWorthThreads = 1 << 17, kLayer = 1 << 28;
+  std::vector<double> units;
+  if (terms >= kLayer) units = layer_units(data, rows, bits);
+  if (units.empty()) units.assign(rows.size(), HUGE_VAL);
+#pragma omp parallel for schedule(dynamic) if (terms > kWorthThreads)
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    if (!within(units[n], proof)) units[n] = prover.row(rows[n]);
+  }
+  for (const double u : units) proof.largest_units = std::max(proof.largest_units, u);
+  proof.proved = within(proof.largest_units, proof);
   return proof;
 }
 

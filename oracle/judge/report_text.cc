@@ -8,6 +8,7 @@
 
 #include "oracle/case/output_rows.h"
 #include "oracle/judge/encodings.h"
+#include "oracle/judge/worked_sum.h"
 #include "oracle/subject/arithmetic_words.h"
 #include "reference/formats/e8m0.h"
 #include "reference/formats/packed_codes.h"
@@ -163,11 +164,12 @@ std::string report_text(const CaseData& data, const Declaration& declaration, co
     const Mismatch& first = verdict.worst.front();
     text += fmt::format("  behind [{},{}], codes in the order of i\n", first.row, first.out);
     text += operands_behind(data, first.row, first.out);
+    text += worked_sum(data, first);
   }
   for (const DeviceFinding& finding : verdict.findings) {
     text += fmt::format("  device: {}\n    {}\n", finding.check, finding.text);
   }
-  return text;
+  return text + verdict.fault;
 }
 
 }  // namespace moe4::oracle

@@ -8,7 +8,8 @@
 namespace moe4::oracle {
 
 // In this order: verdict and rule; counts; where; worst elements in hex and value, expected first; codes and
-// scale behind the first of them; what the device saw. Lines end with '\n'.
+// scale behind the first of them, and its sum worked out if it is short; what the device saw; the fault that
+// it matches, if the verdict has one. Lines end with '\n'.
 std::string report_text(const CaseData& data, const Declaration& declaration, const Verdict& verdict);
 
 // The groups that weigh most in output [output_row, out], a line each: slot, expert, p, group, scale, codes

@@ -63,6 +63,7 @@ struct Verdict {
   std::vector<Mismatch> worst;     // at most 20, worst first; where bits differ, those
   std::vector<std::string> where;  // where the wrong outputs lie, a line each (oracle/judge/clusters.h)
   Picture picture;                 // of the wrong outputs; empty unless some are
+  std::string fault;               // lines on the fault that it matches, if that was asked (oracle/diagnose)
   double singleton_share = 0;      // share of outputs whose bits were due
   double max_ulp = 0;              // largest distance from the norm's bits, in ulp of the output dtype
   std::optional<ExactProof> proof;

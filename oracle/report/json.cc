@@ -86,12 +86,13 @@ Json verdict_object(const Verdict& verdict, Dtype output) {
 
 Json tally_object(const Tally& tally) {
   Json fills = Json::array(), routings = Json::array(), tails = Json::array(), ops = Json::array(),
-       results = Json::array();
+       layouts = Json::array(), results = Json::array();
   for (const auto& [op, format] : tally.ops) {
     ops.push_back(std::string(name_of(op)) + " " + std::string(moe4::name_of(format)));
   }
   for (const Fill fill : tally.fills) fills.push_back(std::string(name_of(fill)));
   for (const Routing routing : tally.routings) routings.push_back(std::string(name_of(routing)));
+  for (const std::string& layout : tally.layouts) layouts.push_back(layout);
   for (const Tail tail : tally.tails) tails.push_back(std::string(name_of(tail)));
   for (const CaseResult& result : tally.results) {
     Json object = {{"case", to_string(result.line)}, {"seconds", result.seconds}};
@@ -128,7 +129,8 @@ Json tally_object(const Tally& tally) {
             {"ops", ops},
             {"fills", fills},
             {"routings", routings},
-            {"tails", tails}}},
+            {"tails", tails},
+            {"layouts", layouts}}},
           {"tightness",
            {{"all", optional_number(tally.all.share())},
             {"real_bf16", optional_number(tally.real_bf16.share())},
@@ -161,6 +163,7 @@ std::string gate_json(const GateReport& report) {
                  {"every_fill", report.floors.every_fill},
                  {"every_routing", report.floors.every_routing},
                  {"every_tail", report.floors.every_tail},
+                 {"every_layout", report.floors.every_layout},
                  {"ran_share", report.floors.ran_share},
                  {"real_singletons", report.floors.real_singletons}}},
                {"shard", {{"index", report.shard.index}, {"count", report.shard.count}}},

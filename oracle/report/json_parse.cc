@@ -151,6 +151,7 @@ Tally tally_in(const JsonReader& json) {
   tally.ops = ops_of(coverage);
   tally.fills = set_of(coverage, "fills", all_fills());
   tally.routings = set_of(coverage, "routings", all_routings());
+  for (std::string& layout : coverage.texts("layouts")) tally.layouts.insert(std::move(layout));
   tally.tails = set_of<Tail>(coverage, "tails", {Tail::kTokens, Tail::kOutputs, Tail::kInputs});
   const JsonReader tightness = json.object("tightness");
   tally.all = {tightness.number("all_outputs"), tightness.number("all_singletons")};
@@ -179,6 +180,7 @@ Floors floors_in(const JsonReader& json) {
   floors.every_fill = json.flag("every_fill");
   floors.every_routing = json.flag("every_routing");
   floors.every_tail = json.flag("every_tail");
+  floors.every_layout = json.flag("every_layout");
   floors.ran_share = json.number("ran_share");
   floors.real_singletons = json.number("real_singletons");
   return floors;

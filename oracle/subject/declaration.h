@@ -36,8 +36,9 @@ struct Declaration {
   bool any_accumulation = false;  // "accumulation": "any": judged for every unit, its own unused (VER-16)
   bool bits_declared = false;  // "bits": "declared": its outputs have the declared arithmetic's bits (VER-17)
   ZeroCompare zero = ZeroCompare::kAny;
-  bool nonfinite_ieee = true;  // "nonfinite": "ieee" or "unspecified"
-  bool deterministic = true;
+  bool nonfinite_ieee = true;               // "nonfinite": "ieee" or "unspecified"
+  bool deterministic = true;                // two runs of one case give the same bits (VER-18)
+  bool invariant = false;                   // an output does not depend on what else is in the call (VER-19)
   std::optional<LaunchDeclaration> launch;  // of a PTX file
 
   bool takes(Op op) const;

@@ -265,6 +265,8 @@ constexpr DeclarationField kFields[] = {
     {"deterministic", false,
      [](Name f, const Json& v, Declaration& d) { return read_bool(f, v, d.deterministic); },
      [](const Declaration& d) -> Json { return d.deterministic; }},
+    {"invariant", false, [](Name f, const Json& v, Declaration& d) { return read_bool(f, v, d.invariant); },
+     [](const Declaration& d) -> Json { return d.invariant; }},
     {"launch", false,
      [](Name, const Json& v, Declaration& d) -> Status {
        Result<LaunchDeclaration> launch = parse_launch(v);

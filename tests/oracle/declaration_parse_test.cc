@@ -47,6 +47,7 @@ json full() {
   j["zero"] = "strict";
   j["nonfinite"] = "unspecified";
   j["deterministic"] = false;
+  j["invariant"] = true;
   j["launch"] = json::parse(R"json({"entry": "e", "grid": ["ceil(T/4)", 1, 1], "block": [32, 1, 1],
     "cluster": [1, 1, 1], "dynamic_shared": 0, "output_fill": "none", "workspaces": {},
     "arguments": [{"tensor": "output"}]})json");
@@ -77,6 +78,7 @@ TEST(Declaration, DefaultsOfTheSmallest) {
   EXPECT_EQ(d->zero, ZeroCompare::kAny);
   EXPECT_TRUE(d->nonfinite_ieee);
   EXPECT_TRUE(d->deterministic);
+  EXPECT_FALSE(d->invariant);
   EXPECT_FALSE(d->any_policy);
   EXPECT_EQ(d->policy, Policy{});
 }

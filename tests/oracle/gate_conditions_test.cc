@@ -24,6 +24,7 @@ std::vector<Case> two_cases() {
 GateReport gate(FakeSubject& subject, const std::vector<Case>& cases, const Floors& floors = {},
                 GateOptions options = {}) {
   options.floors = floors;
+  options.relations = false;
   Subject* const subjects[] = {&subject};
   return run_gate(subjects, cases, options);
 }
@@ -177,6 +178,54 @@ TEST(Gate, FillsRoutingsAndTailsBelowTheFloor) {
   EXPECT_TRUE(mentions(tally, "tail: tokens, out, in"));
   const Tally wide = gate(subject, two_cases(), floors).tallies[0];
   EXPECT_FALSE(mentions(wide, "tail")) << "tokens=5 in=160 out=33 has a tail everywhere";
+}
+
+// A generator that yields one scale byte only shows at most 16 pairs, however many cases it makes.
+TEST(Gate, OneScaleByteIsMistrusted) {
+  FakeSubject subject("healthy");
+  GateOptions options;
+  std::vector<Case> cases;
+  for (const Case& line : *parse_case_list(find_tier("smoke")->list)) {
+    Case narrow = line;
+    narrow.scales = ScaleWindow{127, 127};
+    if (line.op == Op::kExpertLinear && line.fill == Fill::kBits && !validate_case(narrow))
+      cases.push_back(narrow);
+  }
+  ASSERT_GT(cases.size(), 5U);
+  const Tally tally = gate(subject, cases, find_tier("smoke")->floors, options).tallies[0];
+  EXPECT_EQ(tally.status, VerdictStatus::kMistrusted);
+  EXPECT_LE(tally.coverage.pairs.count(), 16U);
+  EXPECT_TRUE(mentions(tally, "pairs of mxfp4 covered; the floor is 2560"));
+}
+
+// Outputs that cannot tell anything show no routing, no tail and no layout: here every weight meets a zero
+// token.
+TEST(Gate, WhatCannotBeSeenDoesNotCount) {
+  FakeSubject subject("healthy");
+  Case blind = two_cases()[0];
+  const Tally seen = gate(subject, {blind}).tallies[0];
+  EXPECT_EQ(seen.routings.count(Routing::kUniform), 1U);
+  EXPECT_EQ(seen.tails.size(), 3U);
+  EXPECT_EQ(seen.layouts.size(), 1U);
+  blind.top_k = 0;
+  const Tally unseen = gate(subject, {blind}).tallies[0];
+  ASSERT_EQ(unseen.passed, 1) << unseen.results[0].failure;
+  EXPECT_TRUE(unseen.routings.empty() && unseen.tails.empty() && unseen.layouts.empty());
+  EXPECT_EQ(unseen.fills.size(), 1U);
+}
+
+TEST(Gate, ALayoutThatWasNeverJudgedIsUnmet) {
+  FakeSubject subject("healthy");
+  subject.mutable_declaration().layouts = {"row_major", "gguf"};
+  Floors floors;
+  floors.every_layout = true;
+  const auto cases = cases_of(
+      "op=expert_linear weights=mxfp4 tokens=5 experts=4 top_k=2 in=96 out=5 dtype=bf16 layout=gguf "
+      "fill=exact8 "
+      "seed=0x1\n");
+  EXPECT_TRUE(mentions(gate(subject, cases, floors).tallies[0], "layouts never judged: row_major"));
+  subject.mutable_declaration().layouts = {"gguf"};
+  EXPECT_FALSE(mentions(gate(subject, cases, floors).tallies[0], "layouts"));
 }
 
 TEST(Gate, CombineIsNotAskedForATailOfI) {

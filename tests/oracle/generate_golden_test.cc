@@ -33,9 +33,9 @@ TEST(Golden, Fills) {
       {Fill::kExact8, 0x95AF707A825F0A81u},     {Fill::kExact24, 0x15898C9188D7E05Cu},
       {Fill::kBits, 0x857F8FB324195887u},       {Fill::kReal, 0x849B3F0FA2411E6Bu},
       {Fill::kOnehot, 0xA6DFC47D8D276F0Bu},     {Fill::kPositive, 0x5F04D2152D0223B3u},
-      {Fill::kNonfinite, 0xE696DFA3F6DB60FFu},  {Fill::kCancel, 0x99539844E3A70B2Fu},
+      {Fill::kNonfinite, 0xD503D265AF1F0A7Fu},  {Fill::kCancel, 0x99539844E3A70B2Fu},
       {Fill::kSlabCancel, 0x9D89EB73E7F0DFB1u}, {Fill::kTies, 0x28D71161E06A63EDu},
-      {Fill::kSubnormal, 0xAD090E0CAD3D9A0Fu},
+      {Fill::kSubnormal, 0xAD090E0CAD3D9A0Fu},  {Fill::kTallPairs, 0xB24970E4ABA2B2BBu},
   };
   for (Fill fill : all_fills()) {
     EXPECT_EQ(digest(data_of(small(fill, Routing::kUniform))), due.at(fill)) << name_of(fill);

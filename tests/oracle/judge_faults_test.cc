@@ -1,7 +1,6 @@
 // Planted faults: what the judge must not let pass, and where it says that they are.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
 #include "oracle/judge/report_text.h"
@@ -158,40 +157,26 @@ TEST(JudgeFaults, AWholeExpertIsNamed) {
   EXPECT_NE(text.find("expert 2: the wrong tokens are those that select it"), std::string::npos) << text;
 }
 
-// Each token holds one pair +M, -M, so placed that one order cancels it at once while another carries it
-// along many terms of 0.4 ulp(M), all of one sign, which it loses.
-CaseData tall_pairs() {
-  constexpr std::pair<std::int64_t, std::int64_t> kPairs[] = {{0, 8},    {7, 256}, {31, 991},
-                                                              {15, 512}, {31, 32}, {15, 16}};
-  CaseData data = data_of(
-      "op=expert_linear weights=mxfp4 tokens=6 experts=1 top_k=1 in=3072 out=4 dtype=bf16 fill=real seed=1");
-  data.line.reset();
-  for (std::uint8_t& byte : data.packed_weights.as<std::uint8_t>()) byte = 0x22;
-  for (std::uint8_t& byte : data.scale_bytes.as<std::uint8_t>()) byte = 127;
-  for (float& p : data.mixture_weights.as<float>()) p = 1;
-  for (std::uint16_t& s : data.shared_output.as<std::uint16_t>()) s = 0;
-  auto x = data.latent_tokens.as<std::uint16_t>();
-  std::fill(x.begin(), x.end(), std::bit_cast<std::uint32_t>(0x1.9p-2F) >> 16);
-  std::size_t t = 0;
-  for (const auto& [plus, minus] : kPairs) {
-    x[t * 3072 + static_cast<std::size_t>(plus)] = std::bit_cast<std::uint32_t>(0x1.8p23F) >> 16;
-    x[t * 3072 + static_cast<std::size_t>(minus)] = std::bit_cast<std::uint32_t>(-0x1.8p23F) >> 16;
-    ++t;
-  }
-  return data;
+// The line of the smoke list, with the outputs' dtype.
+CaseData tall_pairs(const std::string& dtype) {
+  return data_of("op=expert_linear weights=mxfp4 tokens=96 experts=3 top_k=1 in=1024 out=2 dtype=" + dtype +
+                 " fill=tall_pairs seed=0xa00");
 }
 
 TEST(JudgeFaults, AWrongOrderIsToldOnTallPairs) {
-  const CaseData data = tall_pairs();
-  constexpr std::array kOrders = {"seq", "groups(32)", "lanes(32,8)+shfl", "lanes(32,16)+shfl"};
-  for (const char* real : kOrders) {
-    const Tensor output = simulate(data.inputs(), {parse_order(real).value()});
-    for (const char* declared : kOrders) {
-      const Verdict verdict = judge(data, declaration_of(declared), run_of(output));
-      EXPECT_EQ(status_of(verdict), real == declared ? "PASSED" : "FAILED")
-          << real << " declared as " << declared;
+  constexpr std::array kOrders = {"seq",      "groups(32)",      "lanes(32,8)+shfl", "lanes(32,16)+shfl",
+                                  "split(2)", "warps(64,4)+tree"};
+  for (const char* dtype : {"bf16", "f32"}) {
+    const CaseData data = tall_pairs(dtype);
+    for (const char* real : kOrders) {
+      const Tensor output = simulate(data.inputs(), {parse_order(real).value()});
+      for (const char* declared : kOrders) {
+        const Verdict verdict = judge(data, declaration_of(declared), run_of(output));
+        EXPECT_EQ(status_of(verdict), real == declared ? "PASSED" : "FAILED")
+            << dtype << ": " << real << " declared as " << declared;
+      }
+      EXPECT_EQ(status_of(judge(data, declaration_of("any"), run_of(output))), "PASSED");
     }
-    EXPECT_EQ(status_of(judge(data, declaration_of("any"), run_of(output))), "PASSED");
   }
 }
 
