@@ -79,7 +79,7 @@ Result<OutputBounds> expert_linear_bounds(const LinearInputs& inputs, const Poli
   result.outputs.resize(static_cast<std::size_t>(dims->tokens * dims->out));
   IntervalCall call = {dtype, arithmetic.accumulation.kind == Accumulation::Kind::kExact,
                        dtype == Dtype::kF64 || (slots.wide && arithmetic.profile == RoundingProfile::kOnce),
-                       true, arithmetic.dequant == Int4Order::kAccumulatorScale};
+                       true};
   const std::size_t operands = early ? slots.slots.size() : static_cast<std::size_t>(dims->tokens);
   bound_dots(
       {inputs.weights, policy, arithmetic, format, dtype, dims->in, dims->out, slots.uses, operands, read},

@@ -51,7 +51,6 @@ OutputInterval interval(const IntervalCall& call, const LastSum& sum,
   y.lo = y.exact;
   y.hi = y.exact;
   y.cls = class_of(sum_in_full.cls());
-  if (y.cls != OutputClass::kFinite && call.class_open) y.may_overflow = true;
   if (y.cls != OutputClass::kFinite || y.error == 0 || call.exact_accumulation) return y;
   if (!call.wide) {
     y.lo = encode_double(format, sum.lo);

@@ -15,7 +15,6 @@ struct IntervalCall {
   bool exact_accumulation;  // the accumulation `exact`: one value is due
   bool wide;                // doubles decide nothing: F64 accumulation, or an F64 p beyond their range
   bool finite_by_rule;      // false: look at the class (LIN-5)
-  bool class_open = false;  // which class it has, if it is not finite, is open (BND-24)
 };
 
 // exact: the same sum in exact numbers; called only where it's needed.

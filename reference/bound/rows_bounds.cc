@@ -49,7 +49,6 @@ Result<OutputBounds> rows_bounds(const Result<RoutedRows>& routed, const ExpertW
     }
   };
   const bool exact = arithmetic.accumulation.kind == Accumulation::Kind::kExact;
-  const bool scale_last = arithmetic.dequant == Int4Order::kAccumulatorScale;
   bound_dots(
       {weights, policy, arithmetic, format, Dtype::kBF16, dims.in, dims.out, uses, sources.size(), read},
       [&](RowsOfDots& block) {
@@ -59,7 +58,7 @@ Result<OutputBounds> rows_bounds(const Result<RoutedRows>& routed, const ExpertW
             const DotBlock& dots = block.dots[n];
             const std::int64_t index = rows[n].row * dims.out + block.first + r;
             result.outputs[static_cast<std::size_t>(index)] =
-                interval({Dtype::kBF16, exact, false, dots.finite[at], scale_last},
+                interval({Dtype::kBF16, exact, false, dots.finite[at]},
                          row_of(dots.bound[at], dots.finite[at], format), [&] {
                            OutputSum sum;
                            sum.add_product(ExactValue::finite(false, 1, 0), block.exact(n, r));
