@@ -59,6 +59,7 @@ struct LaunchOutcome {
   std::vector<ptx::Finding> findings;
   ptx::Counters counters;
   bool completed = false;
+  std::vector<ptx::Error> approximate;  // instructions of the entry whose bits the ISA leaves open
 };
 
 struct LaunchSettings {

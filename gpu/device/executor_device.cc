@@ -108,6 +108,7 @@ class ExecutorDevice : public Device {
         outcome.unsupported = true;
         return std::nullopt;
       }
+      outcome.approximate = entry.approximate;
       std::string error;
       const auto address = [this](BufferId buffer) { return addresses_.at(buffer.index); };
       auto block = parameter_block(entry, launch.arguments, address, &error);

@@ -79,6 +79,7 @@ struct Case {
   std::vector<std::int64_t> route;    // route=400+800: only these experts are ever selected; empty: all
   Policy policy;
   std::uint64_t seed = 1;
+  std::optional<std::string> hardware;    // generation of tensor cores; default: the subject's (CASE-19)
   std::optional<std::uint64_t> schedule;  // executor schedule seed
   // Support of a shrunk case: outside of it tokens, codes and shared are zero. Empty: everything is kept.
   std::vector<std::int64_t> keep_tokens;

@@ -89,6 +89,14 @@ Status set_layout(Case& c, std::string_view key, std::string_view value) {
   return {};
 }
 
+// CASE-19.
+Status set_hardware(Case& c, std::string_view key, std::string_view value) {
+  const std::vector<std::string> known = hardware_words();
+  if (std::find(known.begin(), known.end(), value) == known.end()) return unknown_word(key, value, known);
+  c.hardware = value;
+  return {};
+}
+
 // "NAME(a,b)"; nullopt if it is not.
 std::optional<std::pair<std::int64_t, std::int64_t>> two_numbers(std::string_view value,
                                                                  std::string_view open) {
@@ -151,6 +159,7 @@ const std::vector<CaseKey>& case_key_table() {
         {"scales", set_scales},
         {"route", index_list(&Case::route)},
         {"seed", seed(&Case::seed)},
+        {"hardware", set_hardware},
         {"schedule", seed(&Case::schedule)},
         {"keep_tokens", index_list(&Case::keep_tokens)},
         {"keep_outputs", index_list(&Case::keep_outputs)},

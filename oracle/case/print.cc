@@ -32,6 +32,7 @@ std::string to_string(const Case& c) {
   const std::string policy = moe4::to_string(c.policy);
   if (!policy.empty()) line += " " + policy;
   line += fmt::format(" seed={:#x}", c.seed);
+  if (c.hardware) line += " hardware=" + *c.hardware;
   if (c.schedule) line += fmt::format(" schedule={:#x}", *c.schedule);
   add_list("keep_tokens", c.keep_tokens);
   add_list("keep_outputs", c.keep_outputs);

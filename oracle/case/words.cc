@@ -3,6 +3,8 @@
 #include <array>
 #include <cctype>
 
+#include "reference/accumulate/accumulation.h"
+
 namespace moe4::oracle {
 namespace {
 
@@ -124,6 +126,11 @@ std::vector<std::string> layout_words() {
 }
 std::vector<std::string> float_words() { return {"bf16", "f16", "f32", "f64"}; }
 std::vector<std::string> id_words() { return {"i32", "i64"}; }
+std::vector<std::string> hardware_words() {
+  std::vector<std::string> names;
+  for (const TensorCore& unit : tensor_cores()) names.emplace_back(unit.name);
+  return names;
+}
 
 std::vector<std::string> case_keys() {
   std::vector<std::string> keys = {"op",      "weights", "tokens",     "experts",  "top_k",     "in",
@@ -131,7 +138,7 @@ std::vector<std::string> case_keys() {
                                    "block_m", "max_m",   "expected_m", "capacity", "ep",        "fill",
                                    "routing", "scales",  "route"};
   for (const PolicyInfo& policy : policies()) keys.emplace_back(policy.name);
-  for (const char* key : {"seed", "schedule", "keep_tokens", "keep_outputs", "keep_groups", "keep_codes"}) {
+  for (const char* key : {"seed", "hardware", "schedule", "keep_tokens", "keep_outputs", "keep_groups", "keep_codes"}) {
     keys.emplace_back(key);
   }
   return keys;

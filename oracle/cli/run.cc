@@ -9,6 +9,7 @@
 #include "oracle/cli/run.h"
 #include "oracle/gate/batches.h"
 #include "oracle/gate/evaluate.h"
+#include "oracle/judge/report_text.h"
 
 namespace moe4::oracle::cli {
 namespace {
@@ -34,6 +35,7 @@ void print_result(const CaseResult& result) {
       fmt::print("  exact: largest sum {:g} units of at most {:g}\n", v.proof->largest_units,
                  v.proof->limit_units);
     }
+    fmt::print("{}", device_lines(v));
     if (result.thread_instructions > 0) {
       fmt::print("  {} thread instructions, {:.3f} s\n", result.thread_instructions, result.seconds);
     }

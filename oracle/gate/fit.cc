@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "oracle/case/words.h"
+
 namespace moe4::oracle {
 namespace {
 
-enum Draw : std::int64_t { kOp, kWeights, kLayout, kBlock, kDtype, kCapacity, kRank };
+enum Draw : std::int64_t { kOp, kWeights, kLayout, kBlock, kDtype, kCapacity, kRank, kHardware };
 
 template <class Value>
 Value one_of(const std::vector<Value>& values, Key key) {
@@ -62,6 +64,19 @@ void choose_layout(const Declaration& declaration, Case& c, Key key) {
   c.out = round_up(c.out, layout.out_multiple);
 }
 
+// A chip other than the declared one now and then, of those that the declared arithmetic can be computed on.
+void choose_hardware(const Declaration& declaration, Case& c, Key key) {
+  c.hardware.reset();
+  if (key.bits(0, 2) != 0) return;
+  std::vector<std::string> fitting;
+  for (const std::string& name : hardware_words()) {
+    Case tried = c;
+    tried.hardware = name;
+    if (!declaration.refuses(tried)) fitting.push_back(name);
+  }
+  if (!fitting.empty()) c.hardware = one_of(fitting, key(0));
+}
+
 }  // namespace
 
 Case fit_to(const Declaration& declaration, Case c, Key key) {
@@ -85,6 +100,7 @@ Case fit_to(const Declaration& declaration, Case c, Key key) {
   choose_layout(declaration, c, key(kLayout));
   c.in = round_up(c.in, declaration.in_multiple);
   c.out = round_up(c.out, declaration.out_multiple);
+  choose_hardware(declaration, c, key(kHardware));
   return c;
 }
 

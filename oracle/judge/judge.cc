@@ -97,6 +97,8 @@ std::optional<Verdict> unended(const SubjectRun& run) {
   verdict.rule = "VER-1: the run did not end";
   verdict.reason = run.reason;
   verdict.findings = run.findings;
+  verdict.hardware = run.hardware;
+  verdict.approximate = run.approximate;
   return verdict;
 }
 
@@ -151,6 +153,8 @@ Verdict Judge::verdict(const SubjectRun& run) const {
   if (std::optional<Verdict> verdict = unended(run)) return *verdict;
   Verdict verdict;
   verdict.findings = run.findings;
+  verdict.hardware = run.hardware;
+  verdict.approximate = run.approximate;
   verdict.rule = requirement_.rule;
   if (requirement_.refused) {
     mistrust(verdict, "the reference refuses the case: " + requirement_.refused->message());

@@ -1,6 +1,7 @@
 #include "oracle/judge/report_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -136,10 +137,20 @@ std::string operands_behind(const CaseData& data, std::int64_t output_row, std::
   return text;
 }
 
+std::string device_lines(const Verdict& verdict) {
+  std::string text;
+  if (!verdict.hardware.empty()) text += "  tensor cores of " + verdict.hardware + "\n";
+  if (!verdict.approximate.empty()) {
+    text += fmt::format("  depends on approximate instructions: {}\n", fmt::join(verdict.approximate, ", "));
+  }
+  return text;
+}
+
 std::string report_text(const CaseData& data, const Declaration& declaration, const Verdict& verdict) {
   std::string text = fmt::format("{}  {}\n", name_of(verdict.status), verdict.rule);
   if (!verdict.reason.empty()) text += "  " + verdict.reason + "\n";
   text += fmt::format("  {}; {}\n", declaration.name, arithmetic_text(declaration));
+  text += device_lines(verdict);
   if (verdict.proof) {
     text += fmt::format("  proof: at most {:.6g} units of {:.6g}{}\n", verdict.proof->largest_units,
                         verdict.proof->limit_units, verdict.proof->proved ? "" : ": not exact");

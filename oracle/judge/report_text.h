@@ -16,4 +16,8 @@ std::string report_text(const CaseData& data, const Declaration& declaration, co
 // in the order of i. combine: the rows of the slots.
 std::string operands_behind(const CaseData& data, std::int64_t output_row, std::int64_t out);
 
+// What the verdict rests on beside the rule: the chip that was modelled, approximate instructions. May be
+// empty.
+std::string device_lines(const Verdict& verdict);
+
 }  // namespace moe4::oracle

@@ -19,9 +19,14 @@ int exact_bits(const CaseData& data) {
   return 0;
 }
 
+// VER-20; a case without a line names no chip.
+Arithmetic declared_on(const Declaration& declaration, const CaseData& data) {
+  return data.line ? arithmetic_on(declaration, *data.line) : declaration.arithmetic;
+}
+
 // VER-8.
-Arithmetic arithmetic_of(const Declaration& declaration) {
-  if (!declaration.profile.empty()) return declaration.arithmetic;
+Arithmetic arithmetic_of(const Declaration& declaration, const CaseData& data) {
+  if (!declaration.profile.empty()) return declared_on(declaration, data);
   Arithmetic undeclared;
   undeclared.product_rounded = true;
   return undeclared;
@@ -57,11 +62,12 @@ Status require_bits(const CaseData& data, const Declaration& declaration, Requir
   if (const std::optional<std::string> reason = bits_undetermined(declaration)) {
     return Error{"bits", "declared", *reason};
   }
-  Result<DeclaredBits> bits = declared_bits(data, declaration.arithmetic, requirement.due);
+  const Arithmetic arithmetic = declared_on(declaration, data);
+  Result<DeclaredBits> bits = declared_bits(data, arithmetic, requirement.due);
   if (!bits.ok()) return bits.error();
   requirement.bits = std::move(*bits);
   requirement.bits_rule =
-      "VER-17: the bits of the declared arithmetic (" + arithmetic_words(declaration.arithmetic) + ")";
+      "VER-17: the bits of the declared arithmetic (" + arithmetic_words(arithmetic) + ")";
   return {};
 }
 
@@ -76,7 +82,7 @@ Requirement requirement_of(const CaseData& data, const Declaration& declaration)
     return requirement;
   }
   const int bits = exact_bits(data);
-  const Arithmetic arithmetic = arithmetic_of(declaration);
+  const Arithmetic arithmetic = arithmetic_of(declaration, data);
   const bool exact = norm_is_due(arithmetic, bits);
   const bool any_unit = declaration.profile.empty() || declaration.any_accumulation;
   if (exact) {

@@ -68,6 +68,8 @@ struct Verdict {
   double max_ulp = 0;              // largest distance from the norm's bits, in ulp of the output dtype
   std::optional<ExactProof> proof;
   std::vector<DeviceFinding> findings;
+  std::string hardware;                  // SubjectRun::hardware
+  std::vector<std::string> approximate;  // SubjectRun::approximate
   Coverage coverage;
 };
 

@@ -76,6 +76,8 @@ Json verdict_object(const Verdict& verdict, Dtype output) {
   }
   if (!verdict.where.empty()) json["where"] = verdict.where;
   if (!verdict.picture.empty()) json["picture"] = picture_object(verdict.picture);
+  if (!verdict.hardware.empty()) json["hardware"] = verdict.hardware;
+  if (!verdict.approximate.empty()) json["approximate"] = verdict.approximate;
   if (!verdict.findings.empty()) json["findings"] = Json::array();
   for (const DeviceFinding& finding : verdict.findings) {
     json["findings"].push_back(

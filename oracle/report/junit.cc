@@ -34,11 +34,23 @@ std::string escape(std::string_view text) {
   return out;
 }
 
+// What the verdict was reached with, where an executor subject says it.
+std::string properties(const Verdict& verdict) {
+  std::string text;
+  const auto add = [&](std::string_view name, std::string_view value) {
+    text += fmt::format("<property name=\"{}\" value=\"{}\"/>", name, escape(value));
+  };
+  if (!verdict.hardware.empty()) add("hardware", verdict.hardware);
+  for (const std::string& instruction : verdict.approximate) add("approximate", instruction);
+  return text.empty() ? text : "<properties>" + text + "</properties>";
+}
+
 std::string test_case(const Tally& tally, const CaseResult& result) {
   const Verdict& verdict = result.verdict;
   const std::string status(name_of(verdict.status));
   std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\">",
                                  escape(tally.subject), escape(to_string(result.line)), result.seconds);
+  text += properties(verdict);
   if (is_red(result)) {
     const char* element = exit_code_of(verdict.status) == ExitCode::kCrashed ? "error" : "failure";
     text += fmt::format("<{0} type=\"{1}\" message=\"{2}\">{3}</{0}>", element, status,

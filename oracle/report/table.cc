@@ -1,6 +1,7 @@
 #include "oracle/report/table.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -62,6 +63,26 @@ Row row_of(const Tally& tally) {
           fmt::format("{:.1f} s", tally.seconds)};
 }
 
+// Which kernels' bits come from a model of a tensor core, or depend on instructions without defined bits.
+std::string arithmetic_notes(const GateReport& report) {
+  std::string text;
+  for (const Tally& tally : report.tallies) {
+    std::set<std::string> hardware, approximate;
+    for (const CaseResult& result : tally.results) {
+      if (!result.verdict.hardware.empty()) hardware.insert(result.verdict.hardware);
+      approximate.insert(result.verdict.approximate.begin(), result.verdict.approximate.end());
+    }
+    if (!hardware.empty()) {
+      text += fmt::format("{}: tensor cores of {}\n", tally.subject, fmt::join(hardware, ", "));
+    }
+    if (!approximate.empty()) {
+      text += fmt::format("{}: depends on approximate instructions: {}\n", tally.subject,
+                          fmt::join(approximate, ", "));
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string gate_table(const GateReport& report) {
@@ -86,6 +107,7 @@ std::string gate_table(const GateReport& report) {
       "value,\nover all cases / over real BF16 data; max ulp: distance from the norm; bits: outputs held to "
       "the "
       "bits of the declared arithmetic\n";
+  text += arithmetic_notes(report);
   return text;
 }
 

@@ -94,6 +94,7 @@ std::vector<Case> simpler_cases(const Case& c) {
   steps.value(&Case::shared, {});
   steps.value(&Case::ids_dtype, Dtype::kI32);
   steps.value(&Case::policy, {});
+  steps.value(&Case::hardware, {});
   steps.value(&Case::schedule, {});
   steps.value(&Case::seed, std::uint64_t{1});
   return steps.take();

@@ -50,6 +50,9 @@ struct Declaration {
 // VER-17: why the declaration does not determine the bits of an output; nothing if it does.
 std::optional<std::string> bits_undetermined(const Declaration& declaration);
 
+// VER-20: what it computes in this case. hardware= takes the place of a declared generation of tensor cores.
+Arithmetic arithmetic_on(const Declaration& declaration, const Case& c);
+
 // The schema's version; a declaration of another version is refused.
 inline constexpr int kDeclarationSchema = 1;
 

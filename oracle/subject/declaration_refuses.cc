@@ -41,7 +41,26 @@ bool takes_layout(const Declaration& d, const Case& c) {
   return std::find(d.layouts.begin(), d.layouts.end(), c.weight_layout().name) != d.layouts.end();
 }
 
+// CASE-19: the chip must decide something, and the declared arithmetic must be one of its (PRO-20).
+std::optional<std::string> refuses_hardware(const Declaration& d, const Case& c) {
+  if (!d.any_accumulation && d.arithmetic.accumulation.kind != Accumulation::Kind::kTensorCore) {
+    return refusal("hardware", *c.hardware, "none: no tensor core is declared");
+  }
+  const Status error = check_arithmetic(arithmetic_on(d, c), {c.dtype, c.weights});
+  if (c.op == Op::kCombine || !error) return std::nullopt;
+  return "hardware=" + *c.hardware + " (" + error->rule + ")";
+}
+
 }  // namespace
+
+Arithmetic arithmetic_on(const Declaration& declaration, const Case& c) {
+  Arithmetic arithmetic = declaration.arithmetic;
+  const bool chip = arithmetic.accumulation.kind == Accumulation::Kind::kTensorCore;
+  if (c.hardware && chip && !declaration.any_accumulation) {
+    arithmetic.accumulation = *parse_accumulation(*c.hardware);
+  }
+  return arithmetic;
+}
 
 bool Declaration::takes(Op op) const { return std::find(ops.begin(), ops.end(), op) != ops.end(); }
 bool Declaration::takes(WeightFormat format) const {
@@ -92,6 +111,9 @@ std::optional<std::string> Declaration::refuses(const Case& c) const {
     std::string accepted;
     for (const std::int64_t rows : block_m) accepted += (accepted.empty() ? "" : ", ") + std::to_string(rows);
     return refusal("block_m", std::to_string(c.block_rows()), accepted);
+  }
+  if (c.hardware) {
+    if (std::optional<std::string> reason = refuses_hardware(*this, c)) return reason;
   }
   if (!any_policy) {
     Policy followed = policy;

@@ -31,6 +31,9 @@ struct SubjectRun {
   std::vector<DeviceFinding> findings;
   double seconds = 0;
   std::uint64_t thread_instructions = 0;  // executor subjects
+  std::string hardware;                   // whose tensor cores multiplied; empty: none did, or not known
+  // Instructions of the kernel whose bits the ISA leaves open within a bound, as they stand in it.
+  std::vector<std::string> approximate;
 };
 
 class Subject {

@@ -19,7 +19,7 @@ TEST(CaseLine, EveryKeyIsReadAndPrinted) {
       "shared=f64 "
       "ids_dtype=i64 fill=bits routing=duplicate scales=window(3,250) route=1+3-4 scale_nan=formula "
       "scale_zero=flush "
-      "zero=strict ids=absent skip_zero_p=yes seed=0xffffffffffffffff schedule=0x7 keep_tokens=0-3+7 "
+      "zero=strict ids=absent skip_zero_p=yes seed=0xffffffffffffffff hardware=ada schedule=0x7 keep_tokens=0-3+7 "
       "keep_outputs=2 "
       "keep_groups=1 keep_codes=0+33-40";
   EXPECT_EQ(to_string(case_of(line)), line);
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"", "CASE-1"}, Refusal{"   ", "CASE-1"}, Refusal{"tokens", "CASE-1"},
         Refusal{"tokens=", "CASE-1"}, Refusal{"=3", "CASE-1"}, Refusal{"tokens=3 tokens=3", "CASE-1"},
         Refusal{"op=grouped", "CASE-2"}, Refusal{"weights=int8", "CASE-2"}, Refusal{"dtype=BF16", "CASE-2"},
-        Refusal{"dtype=u8", "CASE-2"}, Refusal{"ids_dtype=f32", "CASE-2"},
+        Refusal{"dtype=u8", "CASE-2"}, Refusal{"hardware=h100", "CASE-2"}, Refusal{"ids_dtype=f32", "CASE-2"},
         Refusal{"routing=sorted", "CASE-2"}, Refusal{"tokens=-1", "CASE-3"}, Refusal{"tokens=+1", "CASE-3"},
         Refusal{"tokens=1.0", "CASE-3"}, Refusal{"tokens=0x3", "CASE-3"},
         Refusal{"tokens=99999999999999999999", "CASE-3"}, Refusal{"seed=0x10000000000000000", "CASE-3"},

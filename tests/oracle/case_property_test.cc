@@ -69,6 +69,7 @@ Case any_case() {
   if (maybe(c.op == Op::kExpertLinear)) c.policy.ids = Ids::kAbsent;
   if (maybe(mixing)) c.policy.skip_zero_p = SkipZeroP::kYes;
   c.seed = *rc::gen::arbitrary<std::uint64_t>();
+  if (*rc::gen::arbitrary<bool>()) c.hardware = one_of(hardware_words());
   if (*rc::gen::arbitrary<bool>()) c.schedule = *rc::gen::arbitrary<std::uint64_t>();
   c.keep_tokens = some_of(c.tokens);
   c.keep_outputs = some_of(c.out);

@@ -72,6 +72,27 @@ TEST(Refuses, APolicyThatItDoesNotFollow) {
   EXPECT_FALSE(d.refuses(fits()));
 }
 
+// CASE-19: a chip that decides nothing, and one that cannot multiply the tokens.
+TEST(Refuses, HardwareWhereItDecidesNothing) {
+  Declaration d = narrow();
+  Case c = fits();
+  c.hardware = "ampere";
+  expect_refused(d, c, "hardware");
+  d.arithmetic.accumulation = *parse_accumulation("hopper");
+  EXPECT_FALSE(d.refuses(c));
+  EXPECT_EQ(arithmetic_on(d, c).accumulation, *parse_accumulation("ampere"));
+  EXPECT_EQ(arithmetic_on(d, fits()).accumulation, *parse_accumulation("hopper"));
+  c.hardware = "turing";
+  expect_refused(d, c, "hardware");
+  d.dtypes = {Dtype::kF16};
+  c.dtype = Dtype::kF16;
+  EXPECT_FALSE(d.refuses(c));
+  d.any_accumulation = true;
+  d.arithmetic.accumulation = {};
+  EXPECT_FALSE(d.refuses(c)) << "any: not known, so it may multiply matrices";
+  EXPECT_EQ(arithmetic_on(d, c).accumulation, Accumulation{});
+}
+
 // `zero` is about comparison (COR-3), so no kernel can fail to follow it.
 TEST(Refuses, NoCaseForItsZeroPolicy) {
   Case c = fits();

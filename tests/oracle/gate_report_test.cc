@@ -124,6 +124,30 @@ TEST_F(GateReportTest, MarkdownHoldsTableAndFailures) {
   EXPECT_NE(text.find("## What is wrong"), std::string::npos);
 }
 
+// Whoever reads a verdict sees which chip was modelled and what the ISA leaves open.
+TEST(GateReport, NamesTheChipAndApproximateInstructions) {
+  FakeSubject subject("matrix", [](const CaseData& data, SubjectRun& run) {
+    run.hardware = "ada";
+    run.approximate = {"ex2.approx.f32"};
+    if (data.line->fill == Fill::kReal) break_first_output(data, run);
+  });
+  Result<std::vector<Case>> cases = parse_case_list("in=64 out=4 fill=exact8\nin=64 out=4 fill=real\n");
+  Subject* const subjects[] = {&subject};
+  const GateReport report = run_gate(subjects, *cases, {});
+  const nlohmann::json j = nlohmann::json::parse(gate_json(report));
+  for (const nlohmann::json& result : j["subjects"][0]["results"]) {
+    EXPECT_EQ(result["hardware"], "ada");
+    EXPECT_EQ(result["approximate"], nlohmann::json({"ex2.approx.f32"}));
+  }
+  EXPECT_NE(gate_junit(report).find("<property name=\"hardware\" value=\"ada\"/>"
+                                    "<property name=\"approximate\" value=\"ex2.approx.f32\"/>"),
+            std::string::npos);
+  for (const std::string& text : {gate_table(report), gate_markdown(report), gate_failures(report)}) {
+    EXPECT_NE(text.find("tensor cores of ada"), std::string::npos) << text;
+    EXPECT_NE(text.find("depends on approximate instructions: ex2.approx.f32"), std::string::npos) << text;
+  }
+}
+
 TEST(ShellWord, QuotesWhatAShellWouldRead) {
   EXPECT_EQ(shell_word("mxfp4_linear-1.2/x"), "mxfp4_linear-1.2/x");
   EXPECT_EQ(shell_word("a b"), "'a b'");

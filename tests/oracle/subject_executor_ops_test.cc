@@ -157,6 +157,29 @@ TEST(ExecutorSubjectOps, ThePipelineHoldsUnderEverySchedule) {
   }
 }
 
+// VER-17: the chip of the case decides the bits, and is what they are judged by.
+TEST(ExecutorSubjectOps, TheChipOfTheCaseMultiplies) {
+  if (!built_with_nvcc()) GTEST_SKIP() << "the kernels are compiled with nvcc only";
+  const Variant& variant = registered("mxfp4_indexed_mma_bf16");
+  const std::string line = with(with(kIndexed, "WEIGHTS", "mxfp4"), "FILL", "cancel");
+  const Judged usual = judge_variant(variant, line);
+  EXPECT_EQ(usual.verdict.hardware, "hopper") << "as declared";
+  std::vector<Judged> on;
+  for (const char* chip : {"ampere", "ada", "hopper", "blackwell"}) {
+    on.push_back(judge_variant(variant, line + " hardware=" + chip));
+    EXPECT_EQ(name_of(on.back().verdict.status), "PASSED") << chip << ": " << on.back().verdict.reason;
+    EXPECT_EQ(on.back().verdict.hardware, chip);
+    EXPECT_NE(on.back().verdict.rule.find(std::string("accumulation=") + chip), std::string::npos)
+        << on.back().verdict.rule;
+  }
+  const auto bits = [](const Judged& judged) {
+    const auto* begin = reinterpret_cast<const char*>(judged.run.output.data());
+    return std::string(begin, judged.run.output.bytes());
+  };
+  EXPECT_EQ(bits(on[2]), bits(usual));
+  EXPECT_NE(bits(on[0]), bits(on[2])) << "steps of 8 products cut elsewhere than steps of 16";
+}
+
 // Where a stack rounds is part of what it declares: neither form of combine passes for the other.
 TEST(ExecutorSubjectOps, TheOtherProfileOfCombineFails) {
   if (!built_with_nvcc()) GTEST_SKIP() << "the kernels are compiled with nvcc only";

@@ -1,5 +1,7 @@
 #include "oracle/subject/gpu/device_run.h"
 
+#include <algorithm>
+
 namespace moe4::oracle {
 namespace {
 
@@ -13,12 +15,23 @@ std::vector<bool> unwritten_elements(const std::vector<bool>& written, const Ten
   return unwritten;
 }
 
+// "ex2.approx.f32 %f1, %f2;" → "ex2.approx.f32".
+std::string opcode_of(const std::string& instruction) {
+  return instruction.substr(0, instruction.find_first_of(" \t;"));
+}
+
 }  // namespace
 
 void run_launch(gpu::Device& device, const gpu::KernelLaunch& launch, const gpu::LaunchSettings& settings,
                 gpu::BufferId output, SubjectRun& run) {
   const gpu::LaunchOutcome outcome = device.launch(launch, settings);
   run.thread_instructions = outcome.counters.thread_instructions;
+  if (outcome.counters.tensor_multiply_adds > 0) run.hardware = settings.tensor_core->chip;
+  for (const ptx::Error& instruction : outcome.approximate) {
+    run.approximate.push_back(opcode_of(instruction.instruction));
+  }
+  std::sort(run.approximate.begin(), run.approximate.end());
+  run.approximate.erase(std::unique(run.approximate.begin(), run.approximate.end()), run.approximate.end());
   for (const ptx::Finding& finding : outcome.findings) {
     if (finding.check == ptx::Check::kBudget) {
       run.outcome = SubjectRun::Outcome::kTimeout;

@@ -124,7 +124,7 @@ class ExecutorSubject : public Subject {
     settings.schedule = data.line ? data.line->schedule : std::nullopt;
     settings.host_threads = settings_.host_threads;
     settings.instruction_budget = settings_.instruction_budget;
-    settings.tensor_core = executor_tensor_core(settings_.hardware);
+    settings.tensor_core = executor_tensor_core(data, declaration_, settings_.hardware);
     settings.printed = settings_.printed;
     run_launch(*device_, *placed.launch, settings, placed.output, result);
   }

@@ -16,7 +16,8 @@ struct ExecutorSettings {
   std::uint64_t instruction_budget = std::uint64_t{1}
                                      << 33;  // warp instructions a launch; beyond it: TIMEOUT
   int host_threads = 0;                      // 0: all cores
-  std::string hardware = "hopper";           // whose tensor cores: a name of tensor_cores()
+  // Whose tensor cores (a name of tensor_cores()) where neither case nor declaration says it (CASE-19).
+  std::string hardware = "hopper";
   std::function<void(std::string_view)> printed = {};  // gets what a kernel prints
 };
 

@@ -31,4 +31,12 @@ const ptx::TensorCore* executor_tensor_core(std::string_view hardware) {
   return nullptr;
 }
 
+const ptx::TensorCore* executor_tensor_core(const CaseData& data, const Declaration& declaration,
+                                            std::string_view usual) {
+  if (data.line && data.line->hardware) return executor_tensor_core(*data.line->hardware);
+  const Accumulation& accumulation = declaration.arithmetic.accumulation;
+  const bool declared = accumulation.kind == Accumulation::Kind::kTensorCore && !declaration.any_accumulation;
+  return executor_tensor_core(declared ? name_of(accumulation) : usual);
+}
+
 }  // namespace moe4::oracle

@@ -18,11 +18,9 @@
 namespace moe4::oracle {
 namespace {
 
-// Whose tensor core multiplies; nullptr: none is declared.
-const ptx::TensorCore* hook_of(const Declaration& declaration) {
-  const Accumulation& accumulation = declaration.arithmetic.accumulation;
-  return accumulation.kind == Accumulation::Kind::kTensorCore ? executor_tensor_core(name_of(accumulation))
-                                                              : nullptr;
+bool declares_tensor_core(const Declaration& declaration) {
+  return declaration.any_accumulation ||
+         declaration.arithmetic.accumulation.kind == Accumulation::Kind::kTensorCore;
 }
 
 class PtxSubject : public Subject {
@@ -77,7 +75,7 @@ class PtxSubject : public Subject {
     settings.schedule = data.line ? data.line->schedule : std::nullopt;
     settings.host_threads = settings_.host_threads;
     settings.instruction_budget = settings_.instruction_budget;
-    settings.tensor_core = hook_of(declaration_);
+    settings.tensor_core = executor_tensor_core(data, declaration_, settings_.hardware);
     settings.printed = settings_.printed;
     run_launch(*device_, *plan->launch, settings, plan->output, result);
     if (declaration_.launch->output_zeroed) result.unwritten.clear();
@@ -127,10 +125,11 @@ Status check(std::string_view ptx, const std::string& name, const Declaration& d
   std::vector<std::string> known;
   for (const ptx::EntryInfo& entry : module->entries()) {
     if (entry.name == declaration.launch->entry) {
-      if (entry.needs_tensor_core && hook_of(declaration) == nullptr) {
-        return Error{"declaration.accumulation", std::string(name_of(declaration.arithmetic.accumulation)),
-                     "the generation of a tensor core (ACC-1): the entry multiplies matrices, and the chip "
-                     "decides the bits"};
+      if (entry.needs_tensor_core && !declares_tensor_core(declaration)) {
+        return Error{
+            "declaration.accumulation", std::string(name_of(declaration.arithmetic.accumulation)),
+            "the generation of a tensor core (ACC-1), or any: the entry multiplies matrices, and the chip "
+            "decides the bits"};
       }
       if (declaration.bits_declared && !entry.approximate.empty()) {
         const ptx::Error& first = entry.approximate.front();
