@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "oracle/case/words.h"
 #include "tests/oracle/case_support.h"
 
 namespace moe4::oracle {

@@ -177,7 +177,18 @@ TEST(ExecutorSubjectOps, TheChipOfTheCaseMultiplies) {
     return std::string(begin, judged.run.output.bytes());
   };
   EXPECT_EQ(bits(on[2]), bits(usual));
-  EXPECT_NE(bits(on[0]), bits(on[2])) << "steps of 8 products cut elsewhere than steps of 16";
+  // Steps of 8 products cut elsewhere than steps of 16: seldom seen through the rounding to BF16.
+  bool differ = false;
+  for (int seed = 1; seed <= 40 && !differ; ++seed) {
+    const std::string long_line =
+        with(with(with(kIndexed, "WEIGHTS", "mxfp4"), "FILL", "slab_cancel"), "in=96", "in=416") +
+        std::to_string(seed);
+    const Judged ampere = judge_variant(variant, long_line + " hardware=ampere");
+    const Judged hopper = judge_variant(variant, long_line + " hardware=hopper");
+    EXPECT_EQ(name_of(ampere.verdict.status), "PASSED") << long_line << ampere.verdict.reason;
+    differ = bits(ampere) != bits(hopper);
+  }
+  EXPECT_TRUE(differ);
 }
 
 // Where a stack rounds is part of what it declares: neither form of combine passes for the other.
