@@ -157,7 +157,7 @@ TEST(ExecutorSubjectOps, ThePipelineHoldsUnderEverySchedule) {
   }
 }
 
-// VER-17: the chip of the case decides the bits, and is what they are judged by.
+// VER-20: the chip of the case decides the bits, and is what they are judged by.
 TEST(ExecutorSubjectOps, TheChipOfTheCaseMultiplies) {
   if (!built_with_nvcc()) GTEST_SKIP() << "the kernels are compiled with nvcc only";
   const Variant& variant = registered("mxfp4_indexed_mma_bf16");
