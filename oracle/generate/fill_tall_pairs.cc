@@ -48,7 +48,7 @@ class TallPairs final : public FillData {
   }
 
  private:
-  // The code of 1 or -1.
+  // The code of 1 or -1 (INT4: DATA-50).
   std::uint8_t one(bool negative) const {
     if (base_.int4) return negative ? 7 : 9;
     return negative ? 10 : 2;

@@ -185,7 +185,8 @@ TEST(Gate, OneScaleByteIsMistrusted) {
   FakeSubject subject("healthy");
   GateOptions options;
   std::vector<Case> cases;
-  for (const Case& line : *parse_case_list(find_tier("smoke")->list)) {
+  const Result<std::vector<Case>> smoke = parse_case_list(find_tier("smoke")->list);
+  for (const Case& line : *smoke) {
     Case narrow = line;
     narrow.scales = ScaleWindow{127, 127};
     if (line.op == Op::kExpertLinear && line.fill == Fill::kBits && !validate_case(narrow))

@@ -29,7 +29,7 @@ constexpr const char* kLine =
     "routing=uniform seed=0x1843";
 
 TEST_F(TensorMapCommand, RunsAsDeclared) {
-  for (const std::string line :
+  for (const std::string& line :
        {std::string(kLine),
         std::string("op=grouped_contiguous weights=mxfp4 tokens=3 experts=3 top_k=2 in=32 out=5 dtype=bf16 "
                     "fill=exact24 routing=one seed=0x7"),
