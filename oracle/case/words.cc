@@ -138,7 +138,8 @@ std::vector<std::string> case_keys() {
                                    "block_m", "max_m",   "expected_m", "capacity", "ep",        "fill",
                                    "routing", "scales",  "route"};
   for (const PolicyInfo& policy : policies()) keys.emplace_back(policy.name);
-  for (const char* key : {"seed", "hardware", "schedule", "keep_tokens", "keep_outputs", "keep_groups", "keep_codes"}) {
+  for (const char* key :
+       {"seed", "hardware", "schedule", "keep_tokens", "keep_outputs", "keep_groups", "keep_codes"}) {
     keys.emplace_back(key);
   }
   return keys;

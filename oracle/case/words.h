@@ -22,8 +22,8 @@ std::vector<std::string> routing_words();
 std::vector<std::string> op_words();
 std::vector<std::string> weight_words();  // mxfp4 int4
 std::vector<std::string> layout_words();
-std::vector<std::string> float_words();  // bf16 f16 f32 f64
-std::vector<std::string> id_words();     // i32 i64
+std::vector<std::string> float_words();     // bf16 f16 f32 f64
+std::vector<std::string> id_words();        // i32 i64
 std::vector<std::string> hardware_words();  // volta … blackwell
 
 // The keys of a case line in the order of the canonical form (CASE-5), policies included.

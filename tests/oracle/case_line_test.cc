@@ -19,7 +19,8 @@ TEST(CaseLine, EveryKeyIsReadAndPrinted) {
       "shared=f64 "
       "ids_dtype=i64 fill=bits routing=duplicate scales=window(3,250) route=1+3-4 scale_nan=formula "
       "scale_zero=flush "
-      "zero=strict ids=absent skip_zero_p=yes seed=0xffffffffffffffff hardware=ada schedule=0x7 keep_tokens=0-3+7 "
+      "zero=strict ids=absent skip_zero_p=yes seed=0xffffffffffffffff hardware=ada schedule=0x7 "
+      "keep_tokens=0-3+7 "
       "keep_outputs=2 "
       "keep_groups=1 keep_codes=0+33-40";
   EXPECT_EQ(to_string(case_of(line)), line);

@@ -179,7 +179,8 @@ TEST_F(CheckpointRefuses, ShardsThatAreMissingOrBroken) {
   ASSERT_EQ(after([] {}), "");
   const std::string whole = bytes_of(path(shard));
   const auto with = [&](const std::function<void()>& damage) { return after(damage); };
-  EXPECT_SAYS(with([&] { std::filesystem::remove(path(shard)); }), shard + ": FILE-11: cannot be read: No such file");
+  EXPECT_SAYS(with([&] { std::filesystem::remove(path(shard)); }),
+              shard + ": FILE-11: cannot be read: No such file");
   EXPECT_SAYS(with([&] { write_bytes(path(shard), ""); }), shard + ": file: value 0: FILE-1");
   EXPECT_SAYS(with([&] { write_bytes(path(shard), std::string(8, '\xff')); }), shard + ": header");
   EXPECT_SAYS(with([&] { write_bytes(path(shard), whole.substr(0, whole.size() - 1)); }), "FILE-8");

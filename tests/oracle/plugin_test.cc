@@ -58,7 +58,8 @@ TEST_F(Plugin, MisdeedsBecomeStatuses) {
            Misdeed{"read_before_the_tokens", 4, "killed by signal 11"},
            Misdeed{"change_an_input", 1, "VER-7: an input was changed"},
            Misdeed{"one_wrong", 1, "1 of 15 outputs are wrong"},
-           Misdeed{"another_version", 4, "is built for version 99 of the plug-in interface; this moe4 speaks version 1"},
+           Misdeed{"another_version", 4,
+                   "is built for version 99 of the plug-in interface; this moe4 speaks version 1"},
            Misdeed{"no_run", 4, "with run"},
            Misdeed{"no_plugin", 4, "moe4_plugin_entry returns a null pointer"},
        }) {
