@@ -32,7 +32,7 @@ Declaration declared_by_words(const nb::dict& words, const Policy& policy) {
     check(oracle::set_arithmetic(d.arithmetic, name, nb::cast<std::string>(value)));
     if (name == "accumulation") accumulation = true;
   }
-  d.profile = oracle::arithmetic_value(d.arithmetic, "profile");
+  d.profile = moe4::arithmetic_value(d.arithmetic, "profile");
   d.any_accumulation = !accumulation;
   d.zero = policy.zero;
   return d;

@@ -8,7 +8,7 @@ namespace moe4::oracle {
 namespace {
 
 // What the rule promises of every fill and routing, and what it excepts.
-bool stable_in_width(const Case& c) { return c.fill != Fill::kOnehot; }
+bool stable_in_width(const Case& c) { return c.fill != Fill::kOnehot && c.fill != Fill::kTallPairs; }
 bool stable_in_slots(const Case& c) { return c.fill != Fill::kOnehot && c.routing != Routing::kBoundary; }
 
 // The routings of expert_linear under its default policies.
