@@ -29,6 +29,10 @@ Outcome outcome_of(const ChildEnd& end) {
   return end.kind == ChildEnd::Kind::kStopped ? Outcome::kSkipped : Outcome::kCrashed;
 }
 
+std::uint64_t weight_bytes(const CaseData& data) {
+  return data.packed_weights.bytes() + data.scale_tensor().bytes();
+}
+
 class CommandSubject : public Subject {
  public:
   CommandSubject(std::vector<std::string> words, const Declaration& declaration, std::string selector,
@@ -44,10 +48,14 @@ class CommandSubject : public Subject {
 
   void prepare(std::span<const CaseData* const> cases) override {
     ready_.clear();
-    if (cases.size() < 2 || given_up() || stopped()) return;
+    std::vector<const CaseData*> fitting;
+    for (const CaseData* data : cases) {
+      if (!is_too_large(*data)) fitting.push_back(data);
+    }
+    if (fitting.size() < 2 || given_up() || stopped()) return;
     std::vector<SubjectRun> runs;
-    if (!start(cases, runs)) return;
-    for (std::size_t n = 0; n < cases.size(); ++n) ready_[cases[n]] = std::move(runs[n]);
+    if (!start(fitting, runs)) return;
+    for (std::size_t n = 0; n < fitting.size(); ++n) ready_[fitting[n]] = std::move(runs[n]);
   }
 
   SubjectRun run(const CaseData& data) override {
@@ -61,6 +69,11 @@ class CommandSubject : public Subject {
       return not_run(Outcome::kSkipped,
                      fmt::format("{} starts before took too long; no more are made", timeouts_));
     }
+    if (is_too_large(data)) {
+      return not_run(Outcome::kUnsupported,
+                     fmt::format("its weights take {} MiB, more than a quarter of the memory limit",
+                                 weight_bytes(data) >> 20));
+    }
     const CaseData* const one[] = {&data};
     std::vector<SubjectRun> runs;
     start(one, runs);
@@ -69,6 +82,8 @@ class CommandSubject : public Subject {
 
  private:
   bool stopped() const { return settings_.stop && settings_.stop(); }
+  // Sparse memory is a whole file for the child, which maps it and may copy it.
+  bool is_too_large(const CaseData& data) const { return weight_bytes(data) > settings_.limits.memory / 4; }
   bool given_up() const { return timeouts_ >= settings_.timeouts; }
 
   // One start. One run a case; false: the start did not end well, and for several cases says nothing.
