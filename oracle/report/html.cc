@@ -4,6 +4,7 @@
 
 #include "oracle/report/failure.h"
 #include "oracle/report/html_picture.h"
+#include "oracle/report/printable.h"
 #include "oracle/report/table.h"
 
 namespace moe4::oracle {
@@ -49,12 +50,12 @@ const char* class_of(VerdictStatus status) {
 }
 
 std::string badge(std::string_view text, const char* look) {
-  return fmt::format("<span class=\"status {}\">{}</span>", look, html_escape(text));
+  return fmt::format("<span class=\"status {}\">{}</span>", look, escape_markup(text));
 }
 
 std::string list_of(const std::vector<std::string>& lines) {
   std::string text = "<ul>";
-  for (const std::string& line : lines) text += "<li>" + html_escape(line) + "</li>";
+  for (const std::string& line : lines) text += "<li>" + escape_markup(line) + "</li>";
   return text + "</ul>\n";
 }
 
@@ -69,8 +70,9 @@ std::string row(const Tally& tally) {
       "<tr><td>{}</td><td>{}</td><td>{} of {}</td><td>{}</td><td>{}</td><td>{} / "
       "{}</td><td>{:.3g}</td><td>{:.1f} "
       "s</td></tr>\n",
-      html_escape(tally.subject), status, tally.ran, tally.listed, tally.unsupported, tally.coverage.count(),
-      percent(tally.all.share()), percent(tally.real_bf16.share()), tally.max_ulp, tally.seconds);
+      escape_markup(tally.subject), status, tally.ran, tally.listed, tally.unsupported,
+      tally.coverage.count(), percent(tally.all.share()), percent(tally.real_bf16.share()), tally.max_ulp,
+      tally.seconds);
 }
 
 std::string table(const GateReport& report) {
@@ -89,10 +91,10 @@ std::string figure(const Picture& picture) {
   std::string scale;
   if (picture.row_step > 1 || picture.output_step > 1) {
     scale = fmt::format(" A cell is {} {}s by {} outputs; the darker, the more of them are wrong.",
-                        picture.row_step, html_escape(picture.row_name), picture.output_step);
+                        picture.row_step, escape_markup(picture.row_name), picture.output_step);
   }
   return "<figure><div class=\"scroll\">" + picture_svg(picture) + "</div><figcaption>" +
-         fmt::format("{} {}s down, {} outputs across:", picture.rows, html_escape(picture.row_name),
+         fmt::format("{} {}s down, {} outputs across:", picture.rows, escape_markup(picture.row_name),
                      picture.outputs) +
          "<span class=\"key right\"></span>right<span class=\"key wrong\"></span>wrong<span class=\"key "
          "cluster\"></span>cluster." +
@@ -102,13 +104,13 @@ std::string figure(const Picture& picture) {
 std::string article(const CaseResult& result) {
   const Verdict& v = result.verdict;
   std::string text = "<article><header>" + badge(name_of(v.status), class_of(v.status)) + "<h3>" +
-                     html_escape(result.subject) + "</h3></header>\n<p><code>" +
-                     html_escape(to_string(result.line)) + "</code></p>\n<p>" + html_escape(v.reason) +
+                     escape_markup(result.subject) + "</h3></header>\n<p><code>" +
+                     escape_markup(to_string(result.line)) + "</code></p>\n<p>" + escape_markup(v.reason) +
                      "</p>\n";
-  if (!v.rule.empty()) text += "<p class=\"dim\">" + html_escape(v.rule) + "</p>\n";
+  if (!v.rule.empty()) text += "<p class=\"dim\">" + escape_markup(v.rule) + "</p>\n";
   text += figure(v.picture);
   if (!v.where.empty()) text += list_of(v.where);
-  return text + "<details><summary>The whole report</summary><pre>" + html_escape(result.failure) +
+  return text + "<details><summary>The whole report</summary><pre>" + escape_markup(result.failure) +
          "</pre></details></article>\n";
 }
 
@@ -123,12 +125,12 @@ std::string failures(const GateReport& report) {
       if (++shown <= kMost) {
         text += article(result);
       } else {
-        more += html_escape(replay_command(result.line, result.selector)) + "\n";
+        more += escape_markup(replay_command(result.line, result.selector)) + "\n";
       }
     }
     if (!more.empty()) {
       text += fmt::format("<details><summary>{} more failures of {}</summary><pre>{}</pre></details>\n",
-                          shown - kMost, html_escape(tally.subject), more);
+                          shown - kMost, escape_markup(tally.subject), more);
     }
   }
   return text;
@@ -139,7 +141,7 @@ std::string section(const char* title, const std::string& body) {
 }
 
 std::string preformatted(const std::string& text) {
-  return text.empty() ? "" : "<pre>" + html_escape(text) + "</pre>\n";
+  return text.empty() ? "" : "<pre>" + escape_markup(text) + "</pre>\n";
 }
 
 std::string conditions(const GateReport& report) {
@@ -160,10 +162,10 @@ std::string gate_html(const GateReport& report) {
   std::string text =
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\"/>\n<title>moe4 gate: " +
-      html_escape(summary.substr(0, colon)) + "</title><style>" + kStyle + "</style></head>\n<body>\n";
-  text += "<h1>moe4 gate, tier " + html_escape(report.tier) + "</h1>\n<p>" +
+      escape_markup(summary.substr(0, colon)) + "</title><style>" + kStyle + "</style></head>\n<body>\n";
+  text += "<h1>moe4 gate, tier " + escape_markup(report.tier) + "</h1>\n<p>" +
           badge(summary.substr(0, colon), look) +
-          html_escape(colon == std::string::npos ? "" : summary.substr(colon + 1)) + "</p>\n";
+          escape_markup(colon == std::string::npos ? "" : summary.substr(colon + 1)) + "</p>\n";
   text += table(report);
   text += section("Conditions that are not met", conditions(report));
   text += section("Against the baseline", preformatted(gate_baseline(report)));

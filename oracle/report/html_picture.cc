@@ -37,29 +37,6 @@ std::string axes(const Picture& p, const Scale& s) {
 
 }  // namespace
 
-std::string html_escape(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text, true)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 std::string picture_svg(const Picture& p) {
   if (p.empty()) return "";
   const std::int64_t rows = p.cell_rows(), columns = p.cell_columns();
@@ -69,7 +46,7 @@ std::string picture_svg(const Picture& p) {
       "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"wrong outputs: "
       "{2}s down, "
       "outputs across\">",
-      width, height, html_escape(p.row_name));
+      width, height, escape_markup(p.row_name));
   text += fmt::format("<rect class=\"right\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", s.x(0), s.y(0),
                       columns * s.cell, rows * s.cell);
   text += axes(p, s);
@@ -81,7 +58,7 @@ std::string picture_svg(const Picture& p) {
         "fill-opacity=\"{:.2f}\"><title>{} {}, output "
         "{}: {} of {} wrong</title></rect>",
         s.x(cell.column), s.y(cell.row), s.cell - 1, s.cell - 1, 0.35 + 0.65 * std::min(share, 1.0),
-        html_escape(p.row_name), span(cell.row, cell.row, p.row_step, p.rows),
+        escape_markup(p.row_name), span(cell.row, cell.row, p.row_step, p.rows),
         span(cell.column, cell.column, p.output_step, p.outputs), cell.wrong, p.outputs_in(cell));
   }
   constexpr std::size_t kFrames = 12;
@@ -93,7 +70,7 @@ std::string picture_svg(const Picture& p) {
         "{}: {} "
         "wrong</title></rect>",
         s.x(c.left) - 2, s.y(c.top) - 2, (c.right - c.left + 1) * s.cell + 3,
-        (c.bottom - c.top + 1) * s.cell + 3, html_escape(p.row_name),
+        (c.bottom - c.top + 1) * s.cell + 3, escape_markup(p.row_name),
         span(c.top, c.bottom, p.row_step, p.rows), span(c.left, c.right, p.output_step, p.outputs), c.wrong);
   }
   return text + "</svg>";

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "oracle/judge/picture.h"
 
@@ -10,8 +9,5 @@ namespace moe4::oracle {
 
 // Rows down, outputs across; colours come from the classes of the page (html.cc). Empty for an empty picture.
 std::string picture_svg(const Picture& picture);
-
-// Text between tags and in attributes.
-std::string html_escape(std::string_view text);
 
 }  // namespace moe4::oracle

@@ -7,30 +7,10 @@
 namespace moe4::oracle {
 namespace {
 
-// XML 1.0 has no way to write most control characters, nor what is no UTF-8.
+// The value of an attribute keeps its ends of lines only as references.
 std::string escape(std::string_view text) {
   std::string out;
-  for (const char c : printable(text, true)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\n':
-        out += "&#10;";
-        break;
-      default:
-        out += c;
-    }
-  }
+  for (const char c : escape_markup(text)) out += c == '\n' ? std::string("&#10;") : std::string(1, c);
   return out;
 }
 

@@ -43,4 +43,27 @@ std::string printable(std::string_view text, bool lines) {
   return shown;
 }
 
+std::string escape_markup(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text, true)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
 }  // namespace moe4::oracle

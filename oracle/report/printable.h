@@ -10,4 +10,8 @@ namespace moe4::oracle {
 // asked for.
 std::string printable(std::string_view text, bool lines = false);
 
+// The same with its lines, as text or as the value of an attribute in HTML and XML. XML 1.0 has no way to
+// write most control characters.
+std::string escape_markup(std::string_view text);
+
 }  // namespace moe4::oracle

@@ -8,6 +8,7 @@
 #include "oracle/generate/generate.h"
 #include "oracle/judge/verdict.h"
 #include "oracle/subject/gpu/executor_subject.h"
+#include "tests/oracle/judged_variant.h"
 
 namespace moe4::oracle {
 namespace {
@@ -16,6 +17,10 @@ using gpu::KernelLaunch;
 using gpu::LaunchShape;
 using gpu::TensorBuffers;
 using gpu::Variant;
+using test::built_with_nvcc;
+using test::judge_variant;
+using test::Judged;
+using test::registered;
 using Plan = decltype(Variant::plan);
 
 constexpr const char* kIndexed =
@@ -37,34 +42,6 @@ std::string with(std::string text, const std::string& from, const std::string& t
   }
   return text;
 }
-
-struct Judged {
-  SubjectRun run;
-  Verdict verdict;
-};
-
-Judged judge_variant(const Variant& variant, const std::string& line) {
-  Judged judged;
-  const Result<Case> c = parse_case(line);
-  if (!c.ok()) throw std::runtime_error(line + ": " + c.error().message());
-  const Result<CaseData> data = generate(*c);
-  if (!data.ok()) throw std::runtime_error(line + ": " + data.error().message());
-  const Result<std::unique_ptr<Subject>> subject =
-      make_executor_subject(variant, gpu::make_executor_device(), {});
-  if (!subject.ok()) throw std::runtime_error(subject.error().message());
-  judged.run = (*subject)->run(*data);
-  judged.verdict = judge(*data, (*subject)->declaration(), judged.run);
-  return judged;
-}
-
-const Variant& registered(std::string_view name) {
-  for (const Variant& variant : gpu::variants()) {
-    if (variant.name == name) return variant;
-  }
-  throw std::invalid_argument(std::string(name));
-}
-
-bool built_with_nvcc() { return !gpu::variants().empty() && !gpu::variants()[0].ptx.empty(); }
 
 // A shape that differs from the true one in a single size.
 template <std::int64_t LaunchShape::*kSize, int kDelta>

@@ -7,40 +7,16 @@
 #include "oracle/generate/generate.h"
 #include "oracle/judge/verdict.h"
 #include "oracle/subject/gpu/executor_subject.h"
+#include "tests/oracle/judged_variant.h"
 
 namespace moe4::oracle {
 namespace {
 
 using gpu::Variant;
-
-bool built_with_nvcc() { return !gpu::variants().empty() && !gpu::variants()[0].ptx.empty(); }
-
-const Variant& registered(std::string_view name) {
-  for (const Variant& variant : gpu::variants()) {
-    if (variant.name == name) return variant;
-  }
-  throw std::invalid_argument(std::string(name));
-}
-
-struct Judged {
-  SubjectRun run;
-  Verdict verdict;
-};
-
-Judged judge_variant(const Variant& variant, const std::string& line) {
-  Judged judged;
-  const Result<Case> c = parse_case(line);
-  if (!c.ok()) throw std::runtime_error(line + ": " + c.error().message());
-  const Result<CaseData> data = generate(*c);
-  if (!data.ok()) throw std::runtime_error(line + ": " + data.error().message());
-  const Result<std::unique_ptr<Subject>> subject =
-      make_executor_subject(variant, gpu::make_executor_device(), {});
-  if (!subject.ok()) throw std::runtime_error(subject.error().message());
-  EXPECT_FALSE((*subject)->declaration().refuses(*c)) << line;
-  judged.run = (*subject)->run(*data);
-  judged.verdict = judge(*data, (*subject)->declaration(), judged.run);
-  return judged;
-}
+using test::built_with_nvcc;
+using test::judge_variant;
+using test::Judged;
+using test::registered;
 
 // I so long that every stage is filled more than once.
 struct Long {
