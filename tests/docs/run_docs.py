@@ -8,8 +8,9 @@ first lines that it prints, or all of them; a line "…" stands for any lines. B
 of a page run one after another in one folder that holds links to fixtures/, docs/ and tests/. What can't run here stands in
 NOT_RUN, with the reason; a command of NOT_RUN that no page shows any more is an error, so that the list stays short.
 
-Without the CUDA kernels, or without a python3 that has NumPy, the commands that need them are left out, and if nothing
-is wrong the exit code is 77, CTest's "skipped".
+python3 is that of the first folder of MOE4_VENVS that is there. Without the CUDA kernels, NumPy or PyTorch the commands that
+need them are left out, and if nothing is wrong the exit code is 77, CTest's "skipped"; with MOE4_GPU=1 and MOE4_PYTHON=1, as
+in CI, to leave one out is an error.
 
 In tables and sentences, every `moe4 COMMAND … --option` must name a command and options that its --help knows.
 """
@@ -120,24 +121,24 @@ def check_spans(moe4, page, text, cache, problems):
 
 
 def lacking(command, moe4, environment, cache):
-    """Does the command need what this build or machine has not?"""
+    """The variable that demands what the command needs and this build or machine has not; None."""
     if "--subject" in command:
         if "subjects" not in cache:
             cache["subjects"] = subprocess.run([moe4, "list", "subjects"], capture_output=True, text=True).stdout
         name = command.split("--subject")[1].split()[0]
-        return name not in cache["subjects"] and "mxfp4_linear" not in cache["subjects"]
-    if command.startswith("python3"):
-        if "numpy" not in cache:
-            cache["numpy"] = subprocess.run(["python3", "-c", "import numpy"], env=environment, capture_output=True)
-        return cache["numpy"].returncode != 0
-    return False
+        if name not in cache["subjects"] and "mxfp4_linear" not in cache["subjects"]:
+            return "MOE4_GPU"
+    module = "torch" if "pytorch" in command else "numpy" if "python3" in command else None
+    if module and module not in cache:
+        cache[module] = subprocess.run(["python3", "-c", f"import {module}"], env=environment, capture_output=True).returncode
+    return "MOE4_PYTHON" if module and cache[module] != 0 else None
 
 
 def main(moe4, root, only=None):
     moe4, root = os.path.abspath(moe4), pathlib.Path(root).resolve()
     pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
     problems, ran, left_out, used, cache = [], 0, 0, set(), {}
-    venv = pathlib.Path(os.environ.get("MOE4_VENV", "/nonexistent"))
+    venvs = [venv for venv in os.environ.get("MOE4_VENVS", "").split(":") if os.path.exists(f"{venv}/bin/python3")]
     for page in pages:
         name = str(page.relative_to(root))
         if only and name != only:
@@ -151,15 +152,18 @@ def main(moe4, root, only=None):
                 os.symlink(root / linked, pathlib.Path(folder) / linked)
             environment = {**os.environ, "PATH": f"{os.path.dirname(moe4)}:{os.environ['PATH']}",
                            "PYTHONDONTWRITEBYTECODE": "1"}
-            if (venv / "bin" / "python3").exists():  # with NumPy
-                environment["PATH"] = f"{venv / 'bin'}:{environment['PATH']}"
+            if venvs:
+                environment["PATH"] = f"{venvs[0]}/bin:{environment['PATH']}"
             for command, expected in blocks(text):
                 key = not_run(command)
                 if key is not None:
                     used.add(key)
                     continue
-                if lacking(command, moe4, environment, cache):
+                lacks = lacking(command, moe4, environment, cache)
+                if lacks:
                     left_out += 1
+                    if os.environ.get(lacks) == "1":
+                        problems.append(f"{name}: {command}\n  cannot run here, with {lacks}=1")
                     continue
                 done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True,
                                       text=True, timeout=300)

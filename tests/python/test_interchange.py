@@ -43,18 +43,6 @@ def test_e8m0_arrays():
     assert same_bits(moe4.mxfp4_expert_linear(**tensors), due)
 
 
-def test_torch_tensors():
-    torch = pytest.importorskip("torch")
-    tensors = layer(seed=6)
-    due = moe4.mxfp4_expert_linear(**tensors)
-    made = {name: torch.from_numpy(array.view(np.int16)).view(torch.bfloat16) if array.dtype == ml_dtypes.bfloat16
-            else torch.from_numpy(array) for name, array in tensors.items()}
-    made["shared_output"].requires_grad_(True)
-    y = moe4.mxfp4_expert_linear(**made)
-    assert isinstance(y, torch.Tensor) and y.dtype == torch.bfloat16
-    assert same_bits(y.view(torch.int16).numpy().view(ml_dtypes.bfloat16), due)
-
-
 def test_concurrent_calls():
     """Threads share inputs; every one gets the bits of a call alone, refusals among them."""
     tensors = layer(tokens=8, experts=6, width=512, outs=40, seed=8)

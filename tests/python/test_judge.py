@@ -6,6 +6,7 @@ import ml_dtypes
 import moe4
 import numpy as np
 import pytest
+from command.numpy_subject import read
 from conftest import ROOT, same_bits
 
 LINE = ("op=expert_linear weights=mxfp4 tokens=3 experts=4 top_k=2 in=96 out=8 dtype=bf16 fill=exact8 "
@@ -72,9 +73,7 @@ def test_rows_and_written():
 
 
 def test_golden_fixtures():
-    """Every recorded result is right by the judge, and by the norm to the bit."""
-    import exact_numpy
-
+    """Every recorded result is the norm's, to the bit."""
     folder, judged = ROOT / "fixtures" / "golden", 0
     for path in sorted(folder.glob("*.case.safetensors")):
         result = path.with_name(path.name.replace(".case.", ".result."))
@@ -83,8 +82,9 @@ def test_golden_fixtures():
                 moe4.load(path)
             continue
         case = moe4.load(path)
-        dtype, bits = exact_numpy.read(result)[1]["output"]
-        recorded = bits.view(ml_dtypes.bfloat16) if dtype == "BF16" else bits.view(case.norm()[0].dtype)
+        _, stored, dtypes = read(result)
+        bits = stored["output"]
+        recorded = bits.view(ml_dtypes.bfloat16) if dtypes["output"] == "BF16" else bits
         assert same_bits(case.norm()[0], recorded), path.name
         judged += 1
     assert judged >= 50

@@ -1,11 +1,14 @@
 """The statement's function."""
+import shutil
+
 import exact_numpy
+import golden_check
 import ml_dtypes
 import moe4
 import numpy as np
 import pytest
-from conftest import same_bits
-from layer import layer, tagged
+from conftest import ROOT, same_bits
+from layer import integers, layer
 
 DTYPES = [ml_dtypes.bfloat16, np.float16, np.float32, np.float64]
 
@@ -42,16 +45,27 @@ def test_third_example(dtype, due):
 @pytest.mark.parametrize("weights", ["mxfp4", "int4"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_against_integers(weights, dtype):
-    """Every output equals that of a model in Python integers."""
+    """Every output equals that of a model in Python's integers (docs/examples/exact_numpy.py)."""
     tensors = layer(weights, dtype=dtype, seed=7)
     function = moe4.mxfp4_expert_linear if weights == "mxfp4" else moe4.int4_expert_linear
     y = function(*tensors.values())
-    due = exact_numpy.norm({"moe4.op": "expert_linear"}, tagged(tensors), tagged({"y": y})["y"][0])
-    bits = y.view(f"u{y.itemsize}")
-    assert {key: int(bits[key]) for key in due} == due and len(due) == y.size
-    broken = dict(tagged(tensors))
-    broken["packed_weights"] = (broken["packed_weights"][0], np.roll(broken["packed_weights"][1], 1, axis=-1))
-    assert exact_numpy.norm({"moe4.op": "expert_linear"}, broken, tagged({"y": y})["y"][0]) != due
+    assert integers(tensors) == y.view(f"u{y.itemsize}").tolist() and y.size > 0
+    broken = {**tensors, "packed_weights": np.roll(tensors["packed_weights"], 1, axis=-1)}
+    assert integers(broken) != y.view(f"u{y.itemsize}").tolist()
+
+
+def test_the_integers_see_one_bit(tmp_path, capsys):
+    """The third check of the golden fixtures fails where one bit of one of them is another."""
+    names = [f"fill_real_mxfp4.{kind}.safetensors" for kind in ("case", "result")]
+    for name in names:
+        shutil.copy(ROOT / "fixtures" / "golden" / name, tmp_path)
+    operations = {"expert_linear": exact_numpy.expert_linear}
+    assert golden_check.check(tmp_path, operations) == 0
+    stored = bytearray((tmp_path / names[1]).read_bytes())
+    stored[-1] ^= 1
+    (tmp_path / names[1]).write_bytes(stored)
+    assert golden_check.check(tmp_path, operations) == 1 and "1 differ" in capsys.readouterr().out
+    assert golden_check.check(tmp_path, {}) == 1, "nothing compared is no pass"
 
 
 def test_inputs_are_not_touched():

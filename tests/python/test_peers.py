@@ -57,7 +57,7 @@ def test_bfloat16_rounding():
 
 
 def recorded():
-    """compressed-tensors as record_compressed_tensors.py found it: the package needs a PyTorch built for CUDA."""
+    """compressed-tensors as record_compressed_tensors.py found it; test_compressed_tensors.py finds it again."""
     return json.loads((pathlib.Path(__file__).parent / "compressed_tensors.json").read_text())
 
 
