@@ -20,13 +20,12 @@ using namespace moe4::device;
 
 namespace {
 
-template <int kRows>
+template <class Tile>
 __device__ __forceinline__ void contiguous(const TensorMap& latent_tokens, const TensorMap& packed_weights,
                                            const TensorMap& scales,
                                            const std::int32_t* __restrict__ m_indices,
                                            Bf16* __restrict__ output, std::int64_t m, std::int64_t I,
                                            std::int64_t O) {
-  using Tile = moe4::WgmmaTile<kRows, 64, sizeof(Int4Grouped::Scale)>;
   const GroupedPlace at = contiguous_place<Tile>(m_indices, O);
   if (at.expert < 0) return;
   const GroupedWork work = {latent_tokens, packed_weights, I, O, at.first_row, 0, at.expert, at.first_output};
@@ -36,19 +35,22 @@ __device__ __forceinline__ void contiguous(const TensorMap& latent_tokens, const
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(moe4::kGroupedThreads, 1) int4_grouped_contiguous_wgmma_m64_bf16(
-    const __grid_constant__ TensorMap latent_tokens, const __grid_constant__ TensorMap packed_weights,
-    const __grid_constant__ TensorMap scales, const std::int32_t* __restrict__ m_indices,
-    Bf16* __restrict__ output, std::int64_t m, std::int64_t I, std::int64_t O) {
-  contiguous<64>(latent_tokens, packed_weights, scales, m_indices, output, m, I, O);
+extern "C" __global__ void __launch_bounds__(moe4::Int4Contiguous<64>::kThreads, 1)
+    int4_grouped_contiguous_wgmma_m64_bf16(const __grid_constant__ TensorMap latent_tokens,
+                                           const __grid_constant__ TensorMap packed_weights,
+                                           const __grid_constant__ TensorMap scales,
+                                           const std::int32_t* __restrict__ m_indices,
+                                           Bf16* __restrict__ output, std::int64_t m, std::int64_t I,
+                                           std::int64_t O) {
+  contiguous<moe4::Int4Contiguous<64>>(latent_tokens, packed_weights, scales, m_indices, output, m, I, O);
 }
 
-extern "C" __global__ void __launch_bounds__(moe4::kGroupedThreads, 1)
+extern "C" __global__ void __launch_bounds__(moe4::Int4Contiguous<128>::kThreads, 1)
     int4_grouped_contiguous_wgmma_m128_bf16(const __grid_constant__ TensorMap latent_tokens,
                                             const __grid_constant__ TensorMap packed_weights,
                                             const __grid_constant__ TensorMap scales,
                                             const std::int32_t* __restrict__ m_indices,
                                             Bf16* __restrict__ output, std::int64_t m, std::int64_t I,
                                             std::int64_t O) {
-  contiguous<128>(latent_tokens, packed_weights, scales, m_indices, output, m, I, O);
+  contiguous<moe4::Int4Contiguous<128>>(latent_tokens, packed_weights, scales, m_indices, output, m, I, O);
 }

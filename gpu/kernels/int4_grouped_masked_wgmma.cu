@@ -1,4 +1,5 @@
-// INT4, op=grouped_masked, wgmma: 16, 64 or 128 rows × 128 outputs a block, BLOCK_K 128. The main loop is in
+// INT4, op=grouped_masked, wgmma: 16, 64 or 128 rows × 128 outputs a block, or 16 or 64 rows ×
+// 256 outputs, BLOCK_K 128. The main loop is in
 // device/wgmma_grouped.cuh.
 //
 //   output[e,r,o]   = rn( c ), r < masked_m[e],
@@ -11,7 +12,8 @@
 // Shapes: latent_tokens BF16 [E,max_m,I], packed_weights U8 [E,O,I/2] and scales BF16 [E,I/32,O] in the
 // layout grouped_masked (LAY-11, LAY-12), masked_m [E], output BF16 [E,max_m,O]; rows contiguous, bases
 // 16-byte aligned, I a multiple of 128, O of 64. latent_tokens, packed_weights and scales are tensor maps.
-// Launch: 384 threads, one dimension, E · ceil(max_m/rows) · ceil(O/128) blocks, WgmmaTile::kSharedBytes.
+// Launch: WgmmaTile::kThreads, one dimension, E · ceil(max_m/rows) · ceil(O/outputs) blocks,
+// WgmmaTile::kSharedBytes.
 #include <cstdint>
 
 #include "gpu/kernels/device/grouped_tiles.cuh"
@@ -21,12 +23,11 @@ using namespace moe4::device;
 
 namespace {
 
-template <int kRows>
+template <class Tile>
 __device__ __forceinline__ void masked(const TensorMap& latent_tokens, const TensorMap& packed_weights,
                                        const TensorMap& scales, const std::int32_t* __restrict__ masked_m,
                                        Bf16* __restrict__ output, std::int64_t I, std::int64_t O,
                                        std::int64_t max_m) {
-  using Tile = moe4::WgmmaTile<kRows, 128, sizeof(Int4Grouped::Scale)>;
   const GroupedPlace at = masked_place<Tile>(masked_m, O, max_m);
   if (at.expert < 0) return;
   const GroupedWork work = {latent_tokens, packed_weights, I,         O,
@@ -39,29 +40,49 @@ __device__ __forceinline__ void masked(const TensorMap& latent_tokens, const Ten
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(moe4::kGroupedThreads, 1)
+extern "C" __global__ void __launch_bounds__(moe4::Int4Masked<16>::kThreads, 1)
     int4_grouped_masked_wgmma_m16_bf16(const __grid_constant__ TensorMap latent_tokens,
                                        const __grid_constant__ TensorMap packed_weights,
                                        const __grid_constant__ TensorMap scales,
                                        const std::int32_t* __restrict__ masked_m, Bf16* __restrict__ output,
                                        std::int64_t, std::int64_t I, std::int64_t O, std::int64_t max_m) {
-  masked<16>(latent_tokens, packed_weights, scales, masked_m, output, I, O, max_m);
+  masked<moe4::Int4Masked<16>>(latent_tokens, packed_weights, scales, masked_m, output, I, O, max_m);
 }
 
-extern "C" __global__ void __launch_bounds__(moe4::kGroupedThreads, 1)
+extern "C" __global__ void __launch_bounds__(moe4::Int4Masked<64>::kThreads, 1)
     int4_grouped_masked_wgmma_m64_bf16(const __grid_constant__ TensorMap latent_tokens,
                                        const __grid_constant__ TensorMap packed_weights,
                                        const __grid_constant__ TensorMap scales,
                                        const std::int32_t* __restrict__ masked_m, Bf16* __restrict__ output,
                                        std::int64_t, std::int64_t I, std::int64_t O, std::int64_t max_m) {
-  masked<64>(latent_tokens, packed_weights, scales, masked_m, output, I, O, max_m);
+  masked<moe4::Int4Masked<64>>(latent_tokens, packed_weights, scales, masked_m, output, I, O, max_m);
 }
 
-extern "C" __global__ void __launch_bounds__(moe4::kGroupedThreads, 1)
+extern "C" __global__ void __launch_bounds__(moe4::Int4Masked<128>::kThreads, 1)
     int4_grouped_masked_wgmma_m128_bf16(const __grid_constant__ TensorMap latent_tokens,
                                         const __grid_constant__ TensorMap packed_weights,
                                         const __grid_constant__ TensorMap scales,
                                         const std::int32_t* __restrict__ masked_m, Bf16* __restrict__ output,
                                         std::int64_t, std::int64_t I, std::int64_t O, std::int64_t max_m) {
-  masked<128>(latent_tokens, packed_weights, scales, masked_m, output, I, O, max_m);
+  masked<moe4::Int4Masked<128>>(latent_tokens, packed_weights, scales, masked_m, output, I, O, max_m);
+}
+
+extern "C" __global__ void __launch_bounds__(moe4::Int4Masked<16, 256>::kThreads, 1)
+    int4_grouped_masked_wgmma_m16n256_bf16(const __grid_constant__ TensorMap latent_tokens,
+                                           const __grid_constant__ TensorMap packed_weights,
+                                           const __grid_constant__ TensorMap scales,
+                                           const std::int32_t* __restrict__ masked_m,
+                                           Bf16* __restrict__ output, std::int64_t, std::int64_t I,
+                                           std::int64_t O, std::int64_t max_m) {
+  masked<moe4::Int4Masked<16, 256>>(latent_tokens, packed_weights, scales, masked_m, output, I, O, max_m);
+}
+
+extern "C" __global__ void __launch_bounds__(moe4::Int4Masked<64, 256>::kThreads, 1)
+    int4_grouped_masked_wgmma_m64n256_bf16(const __grid_constant__ TensorMap latent_tokens,
+                                           const __grid_constant__ TensorMap packed_weights,
+                                           const __grid_constant__ TensorMap scales,
+                                           const std::int32_t* __restrict__ masked_m,
+                                           Bf16* __restrict__ output, std::int64_t, std::int64_t I,
+                                           std::int64_t O, std::int64_t max_m) {
+  masked<moe4::Int4Masked<64, 256>>(latent_tokens, packed_weights, scales, masked_m, output, I, O, max_m);
 }

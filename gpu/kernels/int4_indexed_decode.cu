@@ -27,9 +27,10 @@ __device__ __forceinline__ void decode(const Bf16* __restrict__ latent_tokens,
                                        Bf16* __restrict__ output, std::int64_t I, std::int64_t O) {
   extern __shared__ __align__(1024) std::uint8_t dynamic_memory[];
   __shared__ IndexedRows<Tile::kRows> rows;
-  const std::int64_t expert = indexed_rows<Tile>(rows, ids, O);
+  const std::int64_t expert = indexed_rows<Tile>(rows, ids, O, blockIdx.x);
   if (expert < 0) return;
-  const IndexedWork work = indexed_work<Tile>(latent_tokens, packed_weights, scales, expert, I, O);
+  const IndexedWork work =
+      indexed_work<Tile>(latent_tokens, packed_weights, scales, expert, I, O, blockIdx.x);
   if (threadIdx.x >= work.threads) return;
   mma_indexed_swapped<Tile>(work, rows, output, dynamic_memory);
 }

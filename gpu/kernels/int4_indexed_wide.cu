@@ -1,5 +1,6 @@
-// INT4, op=indexed, mma.sync in the layout indexed_mma: 512 outputs of 32 or 48 ids a
-// block, ids on the M side, for decode steps of more ids. The main loop is in device/mma_indexed.cuh.
+// INT4, op=indexed, mma.sync in the layout indexed_mma: 512 outputs of 16, 32 or 48 ids
+// a block, stages of 128, 64 and 64 columns, ids on the M side, for decode steps of more ids. The main loop
+// is in device/mma_indexed.cuh.
 //
 //   v = sorted_ids[r], r < num_tokens_padded; only v < M·top_k names a row, and then
 //   output[v,o]     = rn( c ),  c ← c + Σ_{i in step} w[e,o,i] · latent_tokens[v/top_k,i] from +0
@@ -26,29 +27,40 @@ __device__ __forceinline__ void wide(const Bf16* __restrict__ latent_tokens,
                                      Bf16* __restrict__ output, std::int64_t I, std::int64_t O) {
   extern __shared__ __align__(1024) std::uint8_t dynamic_memory[];
   __shared__ IndexedRows<Tile::kRows> rows;
-  const std::int64_t expert = indexed_rows<Tile>(rows, ids, O);
+  const std::int64_t expert = indexed_rows<Tile>(rows, ids, O, blockIdx.x);
   if (expert < 0) return;
-  const IndexedWork work = indexed_work<Tile>(latent_tokens, packed_weights, scales, expert, I, O);
+  const IndexedWork work =
+      indexed_work<Tile>(latent_tokens, packed_weights, scales, expert, I, O, blockIdx.x);
   if (threadIdx.x >= work.threads) return;
   mma_indexed_wide<Tile>(work, rows, output, dynamic_memory);
 }
 
-extern "C" __global__ void __launch_bounds__(moe4::WideTile32::kThreads, 1) int4_indexed_wide_m32_bf16(
+extern "C" __global__ void __launch_bounds__(moe4::WideTile<16, 128>::kThreads, 1) int4_indexed_wide_m16_bf16(
     const Bf16* __restrict__ latent_tokens, const std::uint32_t* __restrict__ packed_weights,
     const std::uint16_t* __restrict__ scales, const std::int32_t* __restrict__ sorted_ids,
     const std::int32_t* __restrict__ expert_ids, const std::int32_t* __restrict__ num_tokens_padded,
     Bf16* __restrict__ output, std::int64_t M, std::int64_t I, std::int64_t O, std::int64_t top_k,
     std::int64_t block_m) {
-  wide<moe4::WideTile32>(latent_tokens, packed_weights, scales,
-                         {sorted_ids, expert_ids, num_tokens_padded, M, top_k, block_m}, output, I, O);
+  wide<moe4::WideTile<16, 128>>(latent_tokens, packed_weights, scales,
+                                {sorted_ids, expert_ids, num_tokens_padded, M, top_k, block_m}, output, I, O);
 }
 
-extern "C" __global__ void __launch_bounds__(moe4::WideTile48::kThreads, 1) int4_indexed_wide_m48_bf16(
+extern "C" __global__ void __launch_bounds__(moe4::WideTile<32, 64>::kThreads, 1) int4_indexed_wide_m32_bf16(
     const Bf16* __restrict__ latent_tokens, const std::uint32_t* __restrict__ packed_weights,
     const std::uint16_t* __restrict__ scales, const std::int32_t* __restrict__ sorted_ids,
     const std::int32_t* __restrict__ expert_ids, const std::int32_t* __restrict__ num_tokens_padded,
     Bf16* __restrict__ output, std::int64_t M, std::int64_t I, std::int64_t O, std::int64_t top_k,
     std::int64_t block_m) {
-  wide<moe4::WideTile48>(latent_tokens, packed_weights, scales,
-                         {sorted_ids, expert_ids, num_tokens_padded, M, top_k, block_m}, output, I, O);
+  wide<moe4::WideTile<32, 64>>(latent_tokens, packed_weights, scales,
+                               {sorted_ids, expert_ids, num_tokens_padded, M, top_k, block_m}, output, I, O);
+}
+
+extern "C" __global__ void __launch_bounds__(moe4::WideTile<48, 64>::kThreads, 1) int4_indexed_wide_m48_bf16(
+    const Bf16* __restrict__ latent_tokens, const std::uint32_t* __restrict__ packed_weights,
+    const std::uint16_t* __restrict__ scales, const std::int32_t* __restrict__ sorted_ids,
+    const std::int32_t* __restrict__ expert_ids, const std::int32_t* __restrict__ num_tokens_padded,
+    Bf16* __restrict__ output, std::int64_t M, std::int64_t I, std::int64_t O, std::int64_t top_k,
+    std::int64_t block_m) {
+  wide<moe4::WideTile<48, 64>>(latent_tokens, packed_weights, scales,
+                               {sorted_ids, expert_ids, num_tokens_padded, M, top_k, block_m}, output, I, O);
 }

@@ -1,4 +1,4 @@
-// MXFP4, op=grouped_masked, wgmma: 16 or 128 rows × 128 outputs a block, BLOCK_K 128. The main loop is in
+// MXFP4, op=grouped_masked, wgmma: 16, 64 or 128 rows × 128 outputs a block, BLOCK_K 128. The main loop is in
 // device/wgmma_grouped.cuh.
 //
 //   output[e,r,o]   = rn( c ), r < masked_m[e],
@@ -21,12 +21,11 @@ using namespace moe4::device;
 
 namespace {
 
-template <int kRows>
+template <class Tile>
 __device__ __forceinline__ void masked(const TensorMap& latent_tokens, const TensorMap& packed_weights,
                                        const std::uint8_t* __restrict__ scale_bytes,
                                        const std::int32_t* __restrict__ masked_m, Bf16* __restrict__ output,
                                        std::int64_t I, std::int64_t O, std::int64_t max_m) {
-  using Tile = moe4::WgmmaTile<kRows, 128, sizeof(Mxfp4Rows::Scale)>;
   const GroupedPlace at = masked_place<Tile>(masked_m, O, max_m);
   if (at.expert < 0) return;
   const GroupedWork work = {latent_tokens, packed_weights, I,         O,
@@ -39,20 +38,29 @@ __device__ __forceinline__ void masked(const TensorMap& latent_tokens, const Ten
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(moe4::kGroupedThreads, 1)
+extern "C" __global__ void __launch_bounds__(moe4::Mxfp4Masked<16>::kThreads, 1)
     mxfp4_grouped_masked_wgmma_m16_bf16(const __grid_constant__ TensorMap latent_tokens,
                                         const __grid_constant__ TensorMap packed_weights,
                                         const std::uint8_t* __restrict__ scale_bytes,
                                         const std::int32_t* __restrict__ masked_m, Bf16* __restrict__ output,
                                         std::int64_t, std::int64_t I, std::int64_t O, std::int64_t max_m) {
-  masked<16>(latent_tokens, packed_weights, scale_bytes, masked_m, output, I, O, max_m);
+  masked<moe4::Mxfp4Masked<16>>(latent_tokens, packed_weights, scale_bytes, masked_m, output, I, O, max_m);
 }
 
-extern "C" __global__ void __launch_bounds__(moe4::kGroupedThreads, 1)
+extern "C" __global__ void __launch_bounds__(moe4::Mxfp4Masked<64>::kThreads, 1)
+    mxfp4_grouped_masked_wgmma_m64_bf16(const __grid_constant__ TensorMap latent_tokens,
+                                        const __grid_constant__ TensorMap packed_weights,
+                                        const std::uint8_t* __restrict__ scale_bytes,
+                                        const std::int32_t* __restrict__ masked_m, Bf16* __restrict__ output,
+                                        std::int64_t, std::int64_t I, std::int64_t O, std::int64_t max_m) {
+  masked<moe4::Mxfp4Masked<64>>(latent_tokens, packed_weights, scale_bytes, masked_m, output, I, O, max_m);
+}
+
+extern "C" __global__ void __launch_bounds__(moe4::Mxfp4Masked<128>::kThreads, 1)
     mxfp4_grouped_masked_wgmma_m128_bf16(const __grid_constant__ TensorMap latent_tokens,
                                          const __grid_constant__ TensorMap packed_weights,
                                          const std::uint8_t* __restrict__ scale_bytes,
                                          const std::int32_t* __restrict__ masked_m, Bf16* __restrict__ output,
                                          std::int64_t, std::int64_t I, std::int64_t O, std::int64_t max_m) {
-  masked<128>(latent_tokens, packed_weights, scale_bytes, masked_m, output, I, O, max_m);
+  masked<moe4::Mxfp4Masked<128>>(latent_tokens, packed_weights, scale_bytes, masked_m, output, I, O, max_m);
 }

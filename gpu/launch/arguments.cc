@@ -30,17 +30,19 @@ std::vector<std::int64_t> sizes_of(std::string_view op, const LaunchShape& s) {
 std::vector<Argument> arguments_of(const Variant& variant, const LaunchShape& shape,
                                    const TensorBuffers& buffers) {
   std::vector<Argument> arguments;
-  for (const std::string_view tensor : tensors_of(variant.op, variant.weights)) {
+  const auto add = [&](std::string_view tensor) {
     const auto found = buffers.find(tensor);
     if (found == buffers.end()) {
       arguments.push_back({Argument::Kind::kU64, {}, 0});
     } else {
       arguments.push_back({Argument::Kind::kBuffer, found->second, 0});
     }
-  }
+  };
+  for (const std::string_view tensor : tensors_of(variant.op, variant.weights)) add(tensor);
   for (const std::int64_t size : sizes_of(variant.op, shape)) {
     arguments.push_back({Argument::Kind::kU64, {}, static_cast<std::uint64_t>(size)});
   }
+  if (variant.workspace_bytes != nullptr) add("workspace");
   return arguments;
 }
 

@@ -47,8 +47,8 @@ std::optional<KernelLaunch> plan_warp_an_output(const Variant& variant, const La
   return launch_of(variant, shape, buffers, blocks, {kBlockThreads, 1, 1});
 }
 
-std::optional<KernelLaunch> plan_tile(const Variant& variant, const LaunchShape& shape,
-                                      const TensorBuffers& buffers) {
+std::optional<KernelLaunch> plan_small_tile(const Variant& variant, const LaunchShape& shape,
+                                            const TensorBuffers& buffers) {
   if (has_no_outputs(shape)) return std::nullopt;
   const std::int64_t blocks = ceil_div(shape.tokens, kTileTokens) * ceil_div(shape.out, kTileOutputs);
   return launch_of(variant, shape, buffers, blocks, {kTileTokens, kTileOutputs, 1});

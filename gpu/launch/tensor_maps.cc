@@ -5,7 +5,6 @@
 namespace moe4::gpu {
 namespace {
 
-constexpr std::uint32_t kTileOutputs = 128;
 constexpr std::uint32_t kSlabColumns = 64;
 
 struct Extent {
@@ -36,15 +35,15 @@ ptx::TensorMap token_map(std::int64_t planes, std::int64_t rows, std::int64_t in
                     ptx::Swizzle::k128B);
 }
 
-ptx::TensorMap code_map(std::int64_t experts, std::int64_t out, std::int64_t in, int box_columns) {
-  const auto bytes = static_cast<std::uint32_t>(box_columns / 2);
-  return contiguous(1, {in / 2, bytes}, {out, kTileOutputs}, experts,
+ptx::TensorMap code_map(std::int64_t experts, std::int64_t out, std::int64_t in, WeightBox box) {
+  const auto bytes = static_cast<std::uint32_t>(box.inputs / 2);
+  return contiguous(1, {in / 2, bytes}, {out, static_cast<std::uint32_t>(box.outputs)}, experts,
                     bytes == 32 ? ptx::Swizzle::k32B : ptx::Swizzle::k64B);
 }
 
-ptx::TensorMap scale_map(std::int64_t experts, std::int64_t out, std::int64_t in, int box_groups) {
-  return contiguous(2, {out, kTileOutputs}, {in / 32, static_cast<std::uint32_t>(box_groups)}, experts,
-                    ptx::Swizzle::kNone);
+ptx::TensorMap scale_map(std::int64_t experts, std::int64_t out, std::int64_t in, WeightBox box) {
+  return contiguous(2, {out, static_cast<std::uint32_t>(box.outputs)},
+                    {in / 32, static_cast<std::uint32_t>(box.inputs / 32)}, experts, ptx::Swizzle::kNone);
 }
 
 }  // namespace moe4::gpu

@@ -24,8 +24,18 @@ struct LaunchShape {
   std::int64_t max_m = 0;                  // grouped_masked
 };
 
-// The buffers of a call by the names of its tensors: "latent_tokens", "output", …
+// The buffers of a call by the names of its tensors: "latent_tokens", "output", …; and "workspace" for a
+// variant that has one.
 using TensorBuffers = std::map<std::string, BufferId, std::less<>>;
+
+// What a block of a variant makes: rows × outputs, depth inputs a pipeline stage, in `slices` blocks that
+// share the inputs. 0: the kernel has no such tile (a thread or a warp makes an output from start to end).
+struct TileSizes {
+  int rows = 0, outputs = 0, depth = 0, slices = 1;
+  bool swapped = true;  // weights are the M side of the matrix instruction
+
+  bool operator==(const TileSizes&) const = default;
+};
 
 struct Variant {
   std::string_view name;         // "mxfp4_linear_warp_bf16"; also the entry
@@ -37,6 +47,11 @@ struct Variant {
   std::optional<KernelLaunch> (*plan)(const Variant&, const LaunchShape&, const TensorBuffers&);
   std::string_view op = "expert_linear";  // "indexed", "grouped_contiguous", "grouped_masked", "combine"
   std::string_view weights = "mxfp4";     // "int4"; combine reads none
+  std::string_view layout = {};           // of the packed weights it reads; empty: as in case files
+  TileSizes tile = {};
+  // Bytes of "workspace", through which blocks pass turns; null: the kernel has none. Zeros before the first
+  // launch; every launch leaves zeros.
+  std::uint64_t (*workspace_bytes)(const LaunchShape&) = nullptr;
 };
 
 std::span<const Variant> variants();  // all lines of gpu/kernels.inc, in order

@@ -1,5 +1,5 @@
 // The main loops of the mma.sync kernels for indexed rows in the layout indexed_mma: a warp makes 64 outputs
-// of all rows of the tile. Stages of 64 columns come by cp.async, kStages-1 of them in flight.
+// of all rows of the tile. Stages of kDepth columns come by cp.async, kStages-1 of them in flight.
 //
 //   output[to(r),o] = rn_bf16( c ),  c ← c + Σ_{i in step} w[e,o,i] · tokens[from(r),i] from +0
 //                     steps of 16 columns, ascending: order seq on a tensor core of 16 products a step
@@ -44,13 +44,13 @@ __device__ __forceinline__ void multiply_swapped(float (&sums)[kWarpWords][Tile:
                                                  const IndexedStage<Tile>& stage) {
   const int warp = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
 #pragma unroll
-  for (int step = 0; step < 4; ++step) {
+  for (int step = 0; step < Tile::kDepth / 16; ++step) {
     const StepWeights weights(stage, warp, step);
     std::uint32_t tokens[kTiles][2];
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      const unsigned line = (tile * 8 + lane % 8) * 128 + (step * 2 + lane / 8 % 2) * 16;
-      load_matrices(tokens[tile], shared_address(&stage.tokens[0][0][0] + swizzled<128>(line)));
+      const unsigned line = (tile * 8 + lane % 8) * 128 + (step % 4 * 2 + lane / 8 % 2) * 16;
+      load_matrices(tokens[tile], shared_address(&stage.tokens[step / 4][0][0] + swizzled<128>(line)));
     }
 #pragma unroll
     for (int word = 0; word < kWarpWords; ++word) {
@@ -68,13 +68,13 @@ __device__ __forceinline__ void multiply_wide(float (&sums)[Tile::kRows / 16][2 
                                               const IndexedStage<Tile>& stage) {
   const int warp = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
 #pragma unroll
-  for (int step = 0; step < 4; ++step) {
+  for (int step = 0; step < Tile::kDepth / 16; ++step) {
     const StepWeights weights(stage, warp, step);
     std::uint32_t tokens[Tile::kRows / 16][4];
 #pragma unroll
     for (int tile = 0; tile < Tile::kRows / 16; ++tile) {
-      const unsigned line = (tile * 16 + lane % 16) * 128 + (step * 2 + lane / 16) * 16;
-      load_matrices(tokens[tile], shared_address(&stage.tokens[0][0][0] + swizzled<128>(line)));
+      const unsigned line = (tile * 16 + lane % 16) * 128 + (step % 4 * 2 + lane / 16) * 16;
+      load_matrices(tokens[tile], shared_address(&stage.tokens[step / 4][0][0] + swizzled<128>(line)));
     }
 #pragma unroll
     for (int word = 0; word < kWarpWords; ++word) {
@@ -96,7 +96,7 @@ template <class Tile, class Multiply>
 __device__ __forceinline__ void for_each_stage(IndexedStage<Tile>* stages, const IndexedWork& work,
                                                const std::int32_t* sources, int rows,
                                                const Multiply& multiply) {
-  const int steps = static_cast<int>(parts_of<Tile::kDepth>(work.I));
+  const int steps = static_cast<int>(parts_of<Tile::kDepth>(work.columns));
   const auto fetch = [&](int k) {
     if (k < steps) copy_stage(stages[k % Tile::kStages], work, sources, rows, k);
     copy_async_commit();

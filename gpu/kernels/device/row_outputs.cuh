@@ -14,13 +14,18 @@ namespace moe4::device {
 
 constexpr int kWarpOutputs = 16;
 
+struct PlainStore {
+  __device__ __forceinline__ void operator()(uint4* to, const uint4& eight) const { *to = eight; }
+};
+
 // sums: of the 16 outputs of this warp, first_output and on, and 8·kBlocks rows. row_at(r) is the row of
 // `output` that row r goes to, negative where it is not due. tile: of this warp, 32 bytes a row. kEights: O
-// is a multiple of 8.
-template <bool kEights, int kBlocks, class RowAt>
+// is a multiple of 8, and put(to, eight) stores eight outputs.
+template <bool kEights, int kBlocks, class RowAt, class Put = PlainStore>
 __device__ __forceinline__ void store_outputs(const float (&sums)[kBlocks][4], std::uint8_t* tile,
                                               Bf16* __restrict__ output, std::int64_t O,
-                                              std::int64_t first_output, const RowAt& row_at) {
+                                              std::int64_t first_output, const RowAt& row_at,
+                                              const Put& put = Put()) {
   constexpr int kRowBytes = kWarpOutputs * 2;
   const int lane = threadIdx.x % kLanes;
 #pragma unroll
@@ -38,7 +43,7 @@ __device__ __forceinline__ void store_outputs(const float (&sums)[kBlocks][4], s
     const auto eight = reinterpret_cast<const uint4*>(tile + swizzled<kRowBytes>(piece * 16));
     Bf16* const to = output + row * O + o;
     if (kEights || O % 8 == 0) {
-      *reinterpret_cast<uint4*>(to) = *eight;
+      put(reinterpret_cast<uint4*>(to), *eight);
     } else {
       const auto values = reinterpret_cast<const Bf16*>(eight);
       for (int n = 0; n < 8 && o + n < O; ++n) to[n] = values[n];

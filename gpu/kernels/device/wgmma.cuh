@@ -82,6 +82,7 @@ __device__ __forceinline__ std::uint64_t swizzled_matrix(unsigned first) {
 MOE4_WGMMA(16, 8, 9, 10, 11, 12)
 MOE4_WGMMA(32, 16, 17, 18, 19, 20)
 MOE4_WGMMA(64, 32, 33, 34, 35, 36)
+MOE4_WGMMA(96, 48, 49, 50, 51, 52)
 MOE4_WGMMA(128, 64, 65, 66, 67, 68)
 MOE4_WGMMA(176, 88, 89, 90, 91, 92)
 

@@ -1,5 +1,5 @@
-// The main loop of the wgmma kernels for grouped rows, operands swapped: 128 outputs are the M side, the rows
-// of the tile the N side. Three warpgroups: two multiply, each 64 outputs; one copies, and gives up its
+// The main loop of the wgmma kernels for grouped rows, operands swapped: outputs are the M side, the rows
+// of the tile the N side. A warpgroup multiplies for every 64 outputs; one more copies, and gives up its
 // registers for that. Tokens, codes and scales come in stages of kDepth columns through a ring of mbarriers.
 //
 //   output[to(r),o] = rn_bf16( c ),  c ← c + Σ_{i in step} w[e,o,i] · tokens[r,i] from +0
@@ -35,8 +35,8 @@ struct GroupedMemory {
   std::uint8_t outputs[Tile::kConsumerWarps][Tile::kRows * kWarpOutputs * 2];
 };
 
-// What a block computes. tokens: boxes of kRows rows × 64 columns of [planes, rows, I]; codes: boxes of 128
-// rows × kDepth/2 bytes of [E, O, I/2].
+// What a block computes. tokens: boxes of kRows rows × 64 columns of [planes, rows, I]; codes: boxes of
+// kOutputs rows × kDepth/2 bytes of [E, O, I/2].
 struct GroupedWork {
   const TensorMap& tokens;
   const TensorMap& codes;
@@ -51,6 +51,7 @@ template <class Tile>
 __device__ __forceinline__ void load_scale_bytes(std::uint8_t (&scales)[Tile::kGroups],
                                                  const std::uint8_t* __restrict__ scale_bytes,
                                                  const GroupedWork& work, int thread, int first_group) {
+  static_assert(Tile::kOutputs == kWarpgroupThreads, "a thread an output");
   const std::int64_t groups = parts_of<32>(work.I), o = work.first_output + thread;
   const std::uint8_t* const row = scale_bytes + (work.expert * work.O + o) * groups;
 #pragma unroll
@@ -148,23 +149,23 @@ __device__ __forceinline__ void wgmma_grouped(const GroupedWork& work,
                                               Bf16* __restrict__ output, const RowAt& row_at) {
   using Memory = GroupedMemory<Weights, Tile>;
   static_assert(sizeof(Memory) == Tile::kSharedBytes, "what the launch plan asks for");
-  static_assert(40 * kWarpgroupThreads + 232 * (kGroupedThreads - kWarpgroupThreads) <= 65536);
   extern __shared__ __align__(1024) std::uint8_t dynamic_memory[];
   __shared__ Pipeline<Tile::kStages> pipeline;
   Memory& memory = *reinterpret_cast<Memory*>(dynamic_memory);
   const int steps = static_cast<int>(parts_of<Tile::kDepth>(work.I));
   const int warp = threadIdx.x / kLanes;
   // A warpgroup without an output of its own does nothing: in the last tile of outputs.
-  const int multiplying = work.O - work.first_output > 64 ? Tile::kConsumerWarps : Tile::kConsumerWarps / 2;
+  const int multiplying =
+      min(static_cast<int>(parts_of<64>(work.O - work.first_output)) * 4, Tile::kConsumerWarps);
   if (threadIdx.x == 0) pipeline.init(Weights::kScalesByCopy ? 1 : 1 + kWarpgroupThreads, multiplying);
   __syncthreads();
   if (warp >= Tile::kConsumerWarps) {
-    fewer_registers<40>();
+    fewer_registers<Tile::kCopyRegisters>();
     fill_stages<Weights, Tile>(memory, pipeline, work, scale_source, steps);
     return;
   }
   if (warp >= multiplying) return;
-  more_registers<232>();
+  more_registers<Tile::kMultiplyRegisters>();
   float sums[Tile::kRows / 8][4] = {};
   multiply_stages<Weights, Tile>(sums, memory, pipeline, steps);
   store_outputs<Weights::kOutputsInEights>(sums, memory.outputs[warp], output, work.O,

@@ -106,24 +106,19 @@ __device__ __forceinline__ void join_slabs(float (&sums)[2][Tile::kRows / 8][4],
 }
 
 template <class Tile>
-__device__ __forceinline__ void wgmma_indexed(const Bf16* __restrict__ latent_tokens,
-                                              const std::uint32_t* __restrict__ packed_weights,
-                                              const std::uint16_t* __restrict__ scales, const IndexedIds& ids,
-                                              Bf16* __restrict__ output, std::int64_t I, std::int64_t O) {
+using IndexedSums = float[2][Tile::kRows / 8][4];  // of the two words of a warp
+
+// The sums over work.columns, joined: those of slab 0 are the result. rows, work and memory are in shared
+// memory; by all threads below work.threads.
+template <class Tile>
+__device__ __forceinline__ void sum_columns(IndexedSums<Tile>& sums, const IndexedRows<Tile::kRows>& rows,
+                                            const IndexedWork& work, const IndexedWarp<Tile>& warp,
+                                            std::uint8_t* memory) {
   using Stage = IndexedStage<Tile>;
   static_assert(sizeof(Stage) == Tile::kStageBytes, "what the launch plan asks for");
   static_assert(Tile::kSlabs == 1 || Tile::kSlabs == 2 || Tile::kSlabs == 4, "halved to one");
-  extern __shared__ __align__(1024) std::uint8_t dynamic_memory[];
-  __shared__ IndexedRows<Tile::kRows> rows;
-  __shared__ IndexedWork work;  // not in registers: the sums need them
-  Stage* const stages = reinterpret_cast<Stage*>(dynamic_memory);
-  const std::int64_t expert = indexed_rows<Tile>(rows, ids, O);
-  if (expert < 0) return;
-  if (threadIdx.x == 0) work = indexed_work<Tile>(latent_tokens, packed_weights, scales, expert, I, O);
-  __syncthreads();
-  if (threadIdx.x >= work.threads) return;
-  const IndexedWarp<Tile> warp;
-  const int steps = static_cast<int>(parts_of<Tile::kDepth>(I));
+  Stage* const stages = reinterpret_cast<Stage*>(memory);
+  const int steps = static_cast<int>(parts_of<Tile::kDepth>(work.columns));
   const auto fetch = [&](int k) {
     if (k < steps) copy_stage(stages[k % Tile::kStages], work, rows.sources, Tile::kRows, k);
     copy_async_commit();
@@ -131,7 +126,6 @@ __device__ __forceinline__ void wgmma_indexed(const Bf16* __restrict__ latent_to
   fetch(0);
   fetch(1);
   int k = 0;
-  float sums[2][Tile::kRows / 8][4] = {};
   // At least once, and the copies between the two products: see multiply_stages of wgmma_grouped.cuh.
   do {
     copy_async_wait<1>();
@@ -149,17 +143,44 @@ __device__ __forceinline__ void wgmma_indexed(const Bf16* __restrict__ latent_to
   pin(sums[0]);
   pin(sums[1]);
   copy_async_wait<0>();
-  join_slabs(sums, reinterpret_cast<float*>(dynamic_memory), warp);
+  join_slabs(sums, reinterpret_cast<float*>(memory), warp);
   __syncthreads();
-  if (warp.slab != 0) return;
-  std::uint8_t* const tiles = dynamic_memory + threadIdx.x / kLanes % 4 * 2 * Tile::kRows * 32 +
-                              warp.block / 2 * 8 * Tile::kRows * 32;
+}
+
+// By the warps of slab 0.
+template <class Tile, class Put>
+__device__ __forceinline__ void store_sums(const IndexedSums<Tile>& sums,
+                                           const IndexedRows<Tile::kRows>& rows, const IndexedWork& work,
+                                           const IndexedWarp<Tile>& warp, std::uint8_t* memory,
+                                           Bf16* __restrict__ output, const Put& put) {
+  std::uint8_t* const tiles =
+      memory + threadIdx.x / kLanes % 4 * 2 * Tile::kRows * 32 + warp.block / 2 * 8 * Tile::kRows * 32;
 #pragma unroll
   for (int word = 0; word < 2; ++word) {
-    store_outputs<true>(sums[word], tiles + word * Tile::kRows * 32, output, O,
-                        work.first_output + warp.first_output(word),
-                        [&](int r) { return std::int64_t{rows.ids[r]}; });
+    store_outputs<true>(
+        sums[word], tiles + word * Tile::kRows * 32, output, work.O,
+        work.first_output + warp.first_output(word), [&](int r) { return std::int64_t{rows.ids[r]}; }, put);
   }
+}
+
+template <class Tile>
+__device__ __forceinline__ void wgmma_indexed(const Bf16* __restrict__ latent_tokens,
+                                              const std::uint32_t* __restrict__ packed_weights,
+                                              const std::uint16_t* __restrict__ scales, const IndexedIds& ids,
+                                              Bf16* __restrict__ output, std::int64_t I, std::int64_t O) {
+  extern __shared__ __align__(1024) std::uint8_t dynamic_memory[];
+  __shared__ IndexedRows<Tile::kRows> rows;
+  __shared__ IndexedWork work;  // not in registers: the sums need them
+  const unsigned place = blockIdx.x;
+  const std::int64_t expert = indexed_rows<Tile>(rows, ids, O, place);
+  if (expert < 0) return;
+  if (threadIdx.x == 0) work = indexed_work<Tile>(latent_tokens, packed_weights, scales, expert, I, O, place);
+  __syncthreads();
+  if (threadIdx.x >= work.threads) return;
+  const IndexedWarp<Tile> warp;
+  IndexedSums<Tile> sums = {};
+  sum_columns<Tile>(sums, rows, work, warp, dynamic_memory);
+  if (warp.slab == 0) store_sums<Tile>(sums, rows, work, warp, dynamic_memory, output, PlainStore());
 }
 
 }  // namespace moe4::device

@@ -1,38 +1,27 @@
 #include "gpu/launch/dispatch/pick_kernel.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <tuple>
 
+#include "gpu/kernels/tiles.h"
 #include "gpu/launch/dispatch/grouped_tiling.h"
 #include "gpu/launch/dispatch/indexed_tiling.h"
 
 namespace moe4::gpu {
 namespace {
 
-// The kernels for packed INT4 weights and the rows of their tiles, ascending within a layout. A wide one
-// takes many outputs at once and is for the unswapped tilings of indexed_mma.
-struct Candidate {
-  std::string_view layout;
-  bool wide;
-  std::int32_t rows;
-  std::string_view name;
+// What a rule asks of a kernel's tile.
+struct Wanted {
+  std::int32_t rows = 0, outputs = 0, depth = 0;
+  int slices = 1;
+  bool swapped = true;
 };
-constexpr Candidate kCandidates[] = {
-    {"indexed_wgmma", false, 16, "int4_indexed_wgmma_m16_bf16"},
-    {"indexed_wgmma", false, 32, "int4_indexed_wgmma_m32_bf16"},
-    {"indexed_wgmma", false, 64, "int4_indexed_wgmma_m64_bf16"},
-    {"indexed_wgmma", false, 176, "int4_indexed_wgmma_m176_bf16"},
-    {"indexed_mma", false, 24, "int4_indexed_decode_bf16"},
-    {"indexed_mma", true, 32, "int4_indexed_wide_m32_bf16"},
-    {"indexed_mma", true, 48, "int4_indexed_wide_m48_bf16"},
-    {"grouped_contiguous", false, 64, "int4_grouped_contiguous_wgmma_m64_bf16"},
-    {"grouped_contiguous", false, 128, "int4_grouped_contiguous_wgmma_m128_bf16"},
-    {"grouped_masked", false, 16, "int4_grouped_masked_wgmma_m16_bf16"},
-    {"grouped_masked", false, 64, "int4_grouped_masked_wgmma_m64_bf16"},
-    {"grouped_masked", false, 128, "int4_grouped_masked_wgmma_m128_bf16"},
-};
+
+// The tile of the stream-K kernels.
+constexpr std::int32_t kStreamRows = PrefillTile64::kRows, kStreamOutputs = PrefillTile64::kOutputs;
 
 constexpr std::size_t kMemoised = 4096;  // calls that are remembered at most
 
@@ -40,20 +29,26 @@ std::string refused(std::string_view field, std::int64_t value, std::string_view
   return std::string(field) + " = " + std::to_string(value) + ": " + std::string(rule);
 }
 
-const Variant* variant_named(std::string_view name) {
-  const auto all = variants();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const Variant& variant) { return variant.name == name; });
-  return found == all.end() ? nullptr : &*found;
+// Lower is better, the first difference decides: rows that are missing, rows too many, another number of
+// outputs, another depth.
+using Misfit = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t>;
+
+Misfit misfit(const TileSizes& tile, const Wanted& wanted) {
+  const std::int32_t more = tile.rows - wanted.rows;
+  return {std::max(-more, 0), std::max(more, 0), std::abs(tile.outputs - wanted.outputs),
+          std::abs(tile.depth - wanted.depth)};
 }
 
-const Variant* variant_for(std::string_view layout, bool wide, std::int32_t block_m) {
-  const Candidate* best = nullptr;
-  for (const Candidate& candidate : kCandidates) {
-    if (candidate.layout != layout || candidate.wide != wide) continue;
-    if (best == nullptr || best->rows < block_m) best = &candidate;
+const Variant* variant_for(std::string_view layout, const Wanted& wanted) {
+  const Variant* best = nullptr;
+  for (const Variant& candidate : variants()) {
+    if (candidate.layout != layout || candidate.tile.swapped != wanted.swapped ||
+        candidate.tile.slices != wanted.slices) {
+      continue;
+    }
+    if (best == nullptr || misfit(candidate.tile, wanted) < misfit(best->tile, wanted)) best = &candidate;
   }
-  return best == nullptr ? nullptr : variant_named(best->name);
+  return best;
 }
 
 std::string call_error(const PackedWeight& weight, const Call& call) {
@@ -82,14 +77,28 @@ std::string call_error(const PackedWeight& weight, const Call& call) {
   return {};
 }
 
-PickedKernel picked(const PackedWeight& weight, std::int32_t block_m, bool wide) {
-  return {variant_for(weight.deployment->layout, wide, block_m), block_m, {}};
+// How many blocks share the inputs of a tile: as many as there is room for when every expert has the last of
+// its tiles half empty. A kernel of stream-K has one tile; a call of more rows a block has work enough
+// without.
+int slices_for(const PackedWeight& weight, const Call& call, const IndexedTiling& tiling,
+               std::int32_t block_m) {
+  constexpr int kMostSlices = 3;
+  if (!tiling.stream_k || weight.deployment->layout != "indexed_wgmma" || block_m > kStreamRows) return 1;
+  const std::int64_t row_tiles = call.rows / block_m + std::min(call.rows, weight.shape.experts);
+  const std::int64_t tiles = row_tiles * ((weight.shape.out + kStreamOutputs - 1) / kStreamOutputs);
+  const std::int64_t blocks = std::int64_t{2} * call.multiprocessors;
+  const std::int64_t fit = blocks / std::max<std::int64_t>(tiles, 1);
+  return static_cast<int>(std::clamp<std::int64_t>(fit, 1, kMostSlices));
 }
 
 PickedKernel pick_indexed(const PackedWeight& weight, const Call& call) {
   const IndexedTiling tiling = indexed_tiling(*weight.deployment, weight.shape, call.rows);
-  const bool wide = weight.deployment->layout == "indexed_mma" && !tiling.swapped;
-  return picked(weight, call.block_m.value_or(tiling.block_m), wide);
+  const std::int32_t block_m = call.block_m.value_or(tiling.block_m);
+  // Only the layout of mma.sync has kernels of both kinds.
+  const bool swapped = weight.deployment->layout != "indexed_mma" || tiling.swapped;
+  const Wanted wanted = {block_m, tiling.block_n, tiling.block_k, slices_for(weight, call, tiling, block_m),
+                         swapped};
+  return {variant_for(weight.deployment->layout, wanted), block_m, {}};
 }
 
 PickedKernel pick_grouped(const PackedWeight& weight, const Call& call) {
@@ -98,7 +107,8 @@ PickedKernel pick_grouped(const PackedWeight& weight, const Call& call) {
       call.expected_m ? grouped_masked_tiling(weight.shape, *call.expected_m, call.multiprocessors)
                       : grouped_contiguous_tiling(weight.shape, rows, call.multiprocessors);
   if (!chosen.error.empty()) return {nullptr, 0, chosen.error};
-  return picked(weight, chosen.tile.block_m, false);
+  const Wanted wanted = {chosen.tile.block_m, chosen.tile.block_n, chosen.tile.block_k};
+  return {variant_for(weight.deployment->layout, wanted), chosen.tile.block_m, {}};
 }
 
 }  // namespace

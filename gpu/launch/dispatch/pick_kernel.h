@@ -32,8 +32,11 @@ struct PickedKernel {
   std::string error;         // of field, value and rule; variant is null then
 };
 
-// The kernel whose tile of rows is the smallest that holds block_m, else the largest one. Memoised by
-// weights' deployment and shape and by the call.
+// Of the variants that read the weights' layout (and, where the tiling says so, have the operands swapped):
+// the one whose tile of rows is the smallest that holds block_m, else the largest; of those, the one nearest
+// in outputs, then in depth, to the tiling. Where the tiling has stream-K and the tiles leave half of the
+// multiprocessors' room free or more, two or three blocks share a tile. Memoised by weights' deployment and
+// shape and by the call.
 PickedKernel pick_kernel(const PackedWeight& weight, const Call& call);
 
 }  // namespace moe4::gpu

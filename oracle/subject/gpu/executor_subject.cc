@@ -111,7 +111,11 @@ class ExecutorSubject : public Subject {
     Placed placed;
     placed.output = device_->add_output("output", output_bytes);
     buffers.emplace("output", placed.output);
-    placed.launch = variant_.plan(variant_, shape_of(data, shape), buffers);
+    const gpu::LaunchShape launch_shape = shape_of(data, shape);
+    if (variant_.workspace_bytes != nullptr) {
+      buffers.emplace("workspace", device_->add_zeroed("workspace", variant_.workspace_bytes(launch_shape)));
+    }
+    placed.launch = variant_.plan(variant_, launch_shape, buffers);
     return placed;
   }
 

@@ -29,9 +29,9 @@ TEST(PickKernel, IndexedTakesTheSmallestTileThatHoldsABlock) {
     return picked("h200_prefill_ep8", kGateUp, {.op = "indexed", .in = 7168, .rows = rows}, block_m);
   };
   EXPECT_EQ(prefill(100, 8), "int4_indexed_wgmma_m16_bf16");
-  EXPECT_EQ(prefill(400, 24), "int4_indexed_wgmma_m32_bf16");
+  EXPECT_EQ(prefill(400, 24), "int4_indexed_wgmma_shard_m32k256_bf16");
   EXPECT_EQ(prefill(1024, 40), "int4_indexed_wgmma_m64_bf16");
-  EXPECT_EQ(prefill(4096, 96), "int4_indexed_wgmma_m176_bf16");
+  EXPECT_EQ(prefill(4096, 96), "int4_indexed_wgmma_m96_bf16");
   EXPECT_EQ(prefill(16384, 176), "int4_indexed_wgmma_m176_bf16");
   EXPECT_EQ(picked("h200_decode_ep8", kGateUp, {.op = "indexed", .in = 7168, .rows = 400}, 16),
             "int4_indexed_decode_bf16");
@@ -46,6 +46,42 @@ TEST(PickKernel, BlackwellTakesWideTilesForMoreRows) {
   EXPECT_EQ(down(160, 8), "int4_indexed_decode_bf16");
   EXPECT_EQ(down(1424, 32), "int4_indexed_wide_m32_bf16");
   EXPECT_EQ(down(2000, 48), "int4_indexed_wide_m48_bf16");
+  EXPECT_EQ(picked("blackwell_decode_ep8", kGateUp,
+                   {.op = "indexed", .capability = 100, .multiprocessors = 148, .in = 7168, .rows = 400}, 16),
+            "int4_indexed_wide_m16_bf16");
+}
+
+// The published table of the shards has 128 outputs and the depth of its rows; block_m as
+// indexed_tiling_test.
+TEST(PickKernel, ShardsTakeNarrowTiles) {
+  const auto shard = [](const WeightShape& shape, std::int64_t rows, int block_m) {
+    return picked("h200_tp8", shape, {.op = "indexed", .in = shape.in, .rows = rows}, block_m);
+  };
+  constexpr WeightShape kShardGateUp = {384, 512, 7168}, kShardDown = {384, 7168, 256};
+  EXPECT_EQ(shard(kShardGateUp, 1024, 16), "int4_indexed_wgmma_m16_bf16");
+  EXPECT_EQ(shard(kShardGateUp, 6144, 32), "int4_indexed_wgmma_shard_m32k256_bf16");
+  EXPECT_EQ(shard(kShardGateUp, 8192, 40), "int4_indexed_wgmma_shard_m64k128_bf16");
+  EXPECT_EQ(shard(kShardGateUp, 16384, 72), "int4_indexed_wgmma_m96_bf16");
+  EXPECT_EQ(shard(kShardDown, 6144, 32), "int4_indexed_wgmma_shard_m32k128_bf16");
+  EXPECT_EQ(shard(kShardDown, 131072, 128), "int4_indexed_wgmma_shard_m128k64_bf16");
+  EXPECT_EQ(shard(kShardGateUp, 131072, 128), "int4_indexed_wgmma_m128_bf16");
+}
+
+// Blocks share tiles where the tiling has stream-K and the tiles leave multiprocessors idle.
+TEST(PickKernel, StreamKWhereTilesAreFew) {
+  const auto few = [](std::int64_t experts, std::int64_t rows, int block_m) {
+    return picked("h200_prefill_ep8", {experts, 512, 7168},
+                  {.op = "indexed", .multiprocessors = 132, .in = 7168, .rows = rows, .block_m = block_m},
+                  block_m);
+  };
+  EXPECT_EQ(few(8, 800, 64), "int4_indexed_wgmma_stream_m64s3_bf16");  // 20 · 2 tiles at most, room for 264
+  EXPECT_EQ(few(24, 2048, 64), "int4_indexed_wgmma_stream_m64s2_bf16");  // 56 · 2
+  EXPECT_EQ(few(48, 8192, 64), "int4_indexed_wgmma_m64_bf16");           // 176 · 2
+  EXPECT_EQ(few(8, 800, 96), "int4_indexed_wgmma_m96_bf16") << "no stream-K kernel has as many rows";
+  EXPECT_EQ(picked("h200_prefill_ep8", {8, 4096, 2048},
+                   {.op = "indexed", .in = 2048, .rows = 5120, .block_m = 64}, 64),
+            "int4_indexed_wgmma_m64_bf16")
+      << "the tiling has none: short rows";
 }
 
 TEST(PickKernel, ARoutingThatIsAlignedAlreadyKeepsItsBlockSize) {
@@ -65,9 +101,13 @@ TEST(PickKernel, GroupedTakesTheTileOfItsRule) {
     return picked("h200_grouped_decode", kGateUp,
                   {.op = "grouped_masked", .in = 7168, .rows = 6144, .expected_m = expected_m}, block_m);
   };
-  EXPECT_EQ(masked(8, 16), "int4_grouped_masked_wgmma_m16_bf16");
-  EXPECT_EQ(masked(32, 48), "int4_grouped_masked_wgmma_m64_bf16");
+  EXPECT_EQ(masked(8, 16), "int4_grouped_masked_wgmma_m16n256_bf16");
+  EXPECT_EQ(masked(32, 48), "int4_grouped_masked_wgmma_m64n256_bf16");
   EXPECT_EQ(masked(64, 88), "int4_grouped_masked_wgmma_m128_bf16");
+  EXPECT_EQ(picked("h200_grouped_decode", {12, 4096, 7168},
+                   {.op = "grouped_masked", .in = 7168, .rows = 1536, .expected_m = 8}, 16),
+            "int4_grouped_masked_wgmma_m16_bf16")
+      << "few experts: 128 outputs";
 }
 
 // Every kernel that dispatch knows reads the layout that the weights of its deployment have.
@@ -81,8 +121,7 @@ TEST(PickKernel, WhatIsPickedDeclaresTheLayoutOfTheWeights) {
       ASSERT_NE(kernel.variant, nullptr) << kernel.error;
       EXPECT_EQ(kernel.variant->op, deployment.op);
       EXPECT_EQ(kernel.variant->weights, "int4");
-      EXPECT_NE(kernel.variant->declaration.find("\"layouts\": \"" + std::string(deployment.layout) + "\""),
-                std::string_view::npos);
+      EXPECT_EQ(kernel.variant->layout, deployment.layout);
     }
   }
 }

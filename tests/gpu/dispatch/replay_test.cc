@@ -13,6 +13,7 @@
 #include "reference/linear/grouped_contiguous.h"
 #include "reference/linear/grouped_masked.h"
 #include "reference/linear/indexed.h"
+#include "reference/profile/declared_rows.h"
 #include "reference/routing/align_blocks.h"
 #include "reference/routing/grouped_rows.h"
 
@@ -63,6 +64,9 @@ class Capture {
     const BufferId id = device_->add_input(std::string(tensor), host);
     buffers_.emplace(tensor, id);
     return id;
+  }
+  void zeroed(std::string_view tensor, std::uint64_t bytes) {
+    buffers_.emplace(tensor, device_->add_zeroed(std::string(tensor), bytes));
   }
   void output(std::int64_t rows) {
     output_ = device_->add_output("output", static_cast<std::uint64_t>(rows * kOut * 2));
@@ -118,20 +122,15 @@ Routes routes_of(int routing) {
   return routes;
 }
 
-class Replay : public testing::TestWithParam<std::string_view> {
- protected:
-  void SetUp() override {
-    if (variants().front().ptx.empty()) GTEST_SKIP() << "built without the CUDA Toolkit";
-  }
-};
+// The sums are exact; what rounds is the BF16 of a slice.
+Arithmetic stream_k(int slices) {
+  Arithmetic arithmetic;
+  arithmetic.order = parse_order("streamk(" + std::to_string(slices) + ")").value();
+  return arithmetic;
+}
 
-TEST_P(Replay, IndexedLaunchServesEveryRouting) {
-  const Deployment& deployment = *find_deployment(GetParam());
-  const Layer layer({kTokens, kIn});
-  const PackedWeight weight = layer.packed(GetParam());
-  const PickedKernel kernel = pick_kernel(
-      weight, {.op = "indexed", .capability = deployment.capabilities.front(), .in = kIn, .rows = kRouted});
-  ASSERT_NE(kernel.variant, nullptr) << kernel.error;
+// One launch of the kernel on three routings.
+void replay_indexed(const Layer& layer, const PackedWeight& weight, const PickedKernel& kernel) {
   const std::int64_t capacity = aligned_capacity(kRouted, kExperts, kernel.block_m);
   std::vector<std::int32_t> sorted(static_cast<std::size_t>(capacity)),
       experts(static_cast<std::size_t>(capacity / kernel.block_m + 1)), padded(1);
@@ -151,9 +150,12 @@ TEST_P(Replay, IndexedLaunchServesEveryRouting) {
                           .top_k = kTopK,
                           .block_m = kernel.block_m,
                           .capacity = capacity};
+  if (kernel.variant->workspace_bytes != nullptr)
+    capture.zeroed("workspace", kernel.variant->workspace_bytes(shape));
   const auto launch = kernel.variant->plan(*kernel.variant, shape, capture.buffers());
   ASSERT_TRUE(launch);
 
+  const int slices = kernel.variant->tile.slices;
   int rows = 0;
   for (int routing = 0; routing < 3; ++routing) {
     SCOPED_TRACE(routing);
@@ -164,12 +166,49 @@ TEST_P(Replay, IndexedLaunchServesEveryRouting) {
     std::copy_n(aligned.expert_ids.begin(), aligned.num_tokens_padded / kernel.block_m, experts.begin());
     padded[0] = aligned.num_tokens_padded;
     ASSERT_EQ(indexed_routing_error({sorted, experts, padded[0], kRouted, kExperts, kernel.block_m}), "");
-    const auto due = indexed(IndexedInputs{layer.tokens.view(), layer.weights(), aligned.sorted_ids_view(),
-                                           aligned.expert_ids_view(), aligned.num_tokens_padded_view(), kTopK,
-                                           kernel.block_m});
+    const IndexedInputs inputs{layer.tokens.view(),
+                               layer.weights(),
+                               aligned.sorted_ids_view(),
+                               aligned.expert_ids_view(),
+                               aligned.num_tokens_padded_view(),
+                               kTopK,
+                               kernel.block_m};
+    const auto due = slices == 1 ? indexed(inputs) : declared_indexed(inputs, stream_k(slices));
     rows += compare(due.value(), capture.replay(*launch));
   }
   EXPECT_GT(rows, kRouted + kRouted / 2);
+}
+
+class Replay : public testing::TestWithParam<std::string_view> {
+ protected:
+  void SetUp() override {
+    if (variants().front().ptx.empty()) GTEST_SKIP() << "built without the CUDA Toolkit";
+  }
+};
+
+TEST_P(Replay, IndexedLaunchServesEveryRouting) {
+  const Deployment& deployment = *find_deployment(GetParam());
+  const Layer layer({kTokens, kIn});
+  const PackedWeight weight = layer.packed(GetParam());
+  const PickedKernel kernel = pick_kernel(
+      weight, {.op = "indexed", .capability = deployment.capabilities.front(), .in = kIn, .rows = kRouted});
+  ASSERT_NE(kernel.variant, nullptr) << kernel.error;
+  replay_indexed(layer, weight, kernel);
+}
+
+// The blocks of stream-K count turns in global memory; each launch leaves the counts as it found them.
+TEST_P(Replay, StreamKLaunchServesEveryRouting) {
+  if (find_deployment(GetParam())->layout != "indexed_wgmma")
+    GTEST_SKIP() << "no stream-K kernel for its layout";
+  const Layer layer({kTokens, kIn});
+  int seen = 0;
+  for (const Variant& variant : variants()) {
+    if (variant.layout != "indexed_wgmma" || variant.tile.slices == 1) continue;
+    SCOPED_TRACE(variant.name);
+    replay_indexed(layer, layer.packed(GetParam()), {&variant, 16, {}});
+    ++seen;
+  }
+  EXPECT_EQ(seen, 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Deployments, Replay,
