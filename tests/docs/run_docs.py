@@ -1,11 +1,12 @@
 """Runs every command that docs show and compares what they print.
 
-    run_docs.py MOE4 ROOT [PAGE]
+    run_docs.py MOE4 ROOT [PAGE | -PAGE]      all pages, one, or all but one
 
 A command is an indented line of README.md or docs/**/*.md that begins with moe4, ./dev, python3, sha256sum, cc, pip or
 ./PROGRAM. The indented lines below it, up to the next command or the end of the block, are its output: they must be the
-first lines that it prints, or all of them; a line "…" stands for any lines. Blanks at ends of lines don't count. Commands
-of a page run one after another in one folder that holds links to fixtures/, docs/ and tests/. What can't run here stands in
+first lines that it prints, or all of them; a line "…" stands for any lines, "…" inside of a line for anything. Blanks at ends of lines don't count. Commands
+of a page run one after another in one folder that holds links to fixtures/, docs/ and tests/, to the repository as source/ and
+to the build as build/release. What can't run here stands in
 NOT_RUN, with the reason; a command of NOT_RUN that no page shows any more is an error, so that the list stays short.
 
 python3 is that of the first folder of MOE4_VENVS that is there. Without the CUDA kernels, NumPy or PyTorch the commands that
@@ -59,15 +60,28 @@ NOT_RUN = {
 
 
 # A page a reader: short, and it starts with the command that does the job.
-READERS = ("docs/contributing.md", "docs/fixtures.md", "docs/hunting.md", "docs/python.md")
+READERS = ("docs/ci.md", "docs/contributing.md", "docs/fixtures.md", "docs/hunting.md", "docs/python.md")
 
 
 def check_reader(page, text, problems):
     lines = text.splitlines()
     if len(lines) > 80:
         problems.append(f"{page}: {len(lines)} lines, a reader's page has at most 80")
-    if not any(COMMAND.match(line) for line in lines[:4]):
+    body = [line for line in lines if line.strip() and not line.startswith("#")]
+    if not body or not COMMAND.match(body[0]):
         problems.append(f"{page}: does not start with a command")
+
+
+def check_quoted(root, page, text, problems):
+    """The whole of `FILE`: the indented block that follows is that file."""
+    for match in re.finditer(r"whole of `([^`]+)`", text, re.IGNORECASE):
+        lines = text[match.end():].splitlines()[1:]
+        while lines and not lines[0].startswith("    "):
+            lines.pop(0)
+        end = next((n for n, line in enumerate(lines) if line and not line.startswith("    ")), len(lines))
+        quoted = "\n".join(line[4:] for line in lines[:end]).strip()
+        if quoted != (root / match.group(1)).read_text(encoding="utf-8").strip():
+            problems.append(f"{page}: what it shows as {match.group(1)} is not that file")
 
 
 def blocks(text):
@@ -86,13 +100,17 @@ def blocks(text):
     return found
 
 
+def line_fits(expected, printed):
+    return re.fullmatch(".*".join(re.escape(part) for part in expected.split("…")), printed.rstrip()) is not None
+
+
 def output_fits(expected, printed):
-    """Do the printed lines begin with the expected ones? "…" stands for any lines."""
+    """Do the printed lines begin with the expected ones? "…" stands for any lines, inside of a line for anything."""
     if not expected:
         return True
     if expected[0].strip() == "…":
         return any(output_fits(expected[1:], printed[skip:]) for skip in range(len(printed) + 1))
-    return bool(printed) and printed[0].rstrip() == expected[0] and output_fits(expected[1:], printed[1:])
+    return bool(printed) and line_fits(expected[0], printed[0]) and output_fits(expected[1:], printed[1:])
 
 
 def not_run(command):
@@ -134,6 +152,8 @@ def lacking(command, moe4, environment, cache):
     module = "torch" if "pytorch" in command else "numpy" if "python3" in command else None
     if module and module not in cache:
         cache[module] = subprocess.run(["python3", "-c", f"import {module}"], env=environment, capture_output=True).returncode
+    if "build/release/gpu/ptx" in command and not (pathlib.Path(moe4).parents[1] / "gpu" / "ptx").exists():
+        return "MOE4_GPU"
     return "MOE4_PYTHON" if module and cache[module] != 0 else None
 
 
@@ -144,15 +164,19 @@ def main(moe4, root, only=None):
     venvs = [venv for venv in os.environ.get("MOE4_VENVS", "").split(":") if os.path.exists(f"{venv}/bin/python3")]
     for page in pages:
         name = str(page.relative_to(root))
-        if only and name != only:
+        if only and (name == only[1:] if only.startswith("-") else name != only):
             continue
         text = page.read_text(encoding="utf-8")
         check_spans(moe4, name, text, cache, problems)
+        check_quoted(root, name, text, problems)
         if name in READERS:
             check_reader(name, text, problems)
         with tempfile.TemporaryDirectory() as folder:
             for linked in ("fixtures", "docs", "tests"):
                 os.symlink(root / linked, pathlib.Path(folder) / linked)
+            os.symlink(root, pathlib.Path(folder) / "source")
+            os.mkdir(pathlib.Path(folder) / "build")
+            os.symlink(pathlib.Path(moe4).parents[1], pathlib.Path(folder) / "build" / "release")
             environment = {**os.environ, "PATH": f"{os.path.dirname(moe4)}:{os.environ['PATH']}",
                            "PYTHONDONTWRITEBYTECODE": "1"}
             if venvs:
@@ -177,7 +201,9 @@ def main(moe4, root, only=None):
                 elif not output_fits(expected, printed):
                     problems.append(f"{name}: {command}\n  the page says:\n    " + "\n    ".join(expected) +
                                     "\n  it prints:\n    " + "\n    ".join(printed[: len(expected) + 3]))
-    if not only:
+    if not only or only.startswith("-"):
+        start = (root / "README.md").read_text(encoding="utf-8")
+        problems += [f"README.md does not lead to {page}" for page in READERS if f"]({page})" not in start]
         problems += [f"NOT_RUN names what no page shows: {key}" for key in NOT_RUN if key not in used]
     for problem in problems:
         print(problem)
@@ -190,6 +216,12 @@ def self_test():
     page = "    moe4 a   # why\n    x\n    …\n    y\n\ntext\n\n    moe4 b\n    ./run c\n"
     assert blocks(page) == [("moe4 a", ["x", "…", "y"]), ("moe4 b", []), ("./run c", [])]
     assert output_fits(["x", "…", "y"], ["x", "1", "2", "y", "z"]) and output_fits([], ["x"])
+    for text, count in (("# A\n\n    moe4 gate\n", 0), ("# A\n\nSome words.\n\n    moe4 gate\n", 1),
+                        ("# A\n    moe4 gate\n" + "x\n" * 79, 1)):
+        problems = []
+        check_reader("page", text, problems)
+        assert len(problems) == count, (text, problems)
+    assert output_fits(["x … z"], ["x 1 y z"]) and not output_fits(["x … z"], ["x 1 y"])
     assert not output_fits(["x"], []) and not output_fits(["x", "y"], ["x", "z"]) and not output_fits(["…", "y"], ["x"])
 
 
