@@ -1,4 +1,4 @@
-# The kernel files of gpu/kernels: PTX for the executor, embedded into moe4_gpu, and PTX for the build checks.
+# The kernel files of gpu/kernels: PTX for the executor and images for GPUs, embedded into moe4_gpu, and PTX for the build checks.
 #
 # -fmad=false and the _rn intrinsics of gpu/kernels/device/numeric.cuh: no rounding is left to a compiler.
 if(MOE4_GPU)
@@ -21,6 +21,46 @@ function(moe4_compile_ptx out source arch)
     COMMENT "nvcc -ptx compute_${arch} ${name}.cu"
     VERBATIM)
   set(${out} ${ptx} PARENT_SCOPE)
+endfunction()
+
+# moe4_assemble(OUT PTX ARCH): a rule that makes machine code of PTX for sm_ARCH; OUT names the file it makes, and with .log behind
+# it what ptxas said.
+function(moe4_assemble out ptx arch)
+  get_filename_component(name ${ptx} NAME_WE)
+  set(cubin ${PROJECT_BINARY_DIR}/gpu/cubin/sm_${arch}/${name}.cubin)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/gpu/cubin/sm_${arch})
+  add_custom_command(
+    OUTPUT ${cubin} ${cubin}.log
+    COMMAND ${CMAKE_COMMAND} -DPTXAS=${MOE4_PTXAS} -DARCH=${arch} -DPTX=${ptx} -DCUBIN=${cubin} -DLOG=${cubin}.log
+            -P ${PROJECT_SOURCE_DIR}/gpu/cmake/assemble.cmake
+    DEPENDS ${ptx} ${PROJECT_SOURCE_DIR}/gpu/cmake/assemble.cmake
+    COMMENT "ptxas sm_${arch} ${name}"
+    VERBATIM)
+  set(${out} ${cubin} PARENT_SCOPE)
+endfunction()
+
+# moe4_embed_images(OUT IMAGE…): a rule that makes the .cc with the images; IMAGE is TARGET@NAME@FILE. FILE.log is embedded beside it
+# if it is there.
+function(moe4_embed_images out)
+  set(embedded ${PROJECT_BINARY_DIR}/gpu/embedded_images.cc)
+  set(files)
+  set(logs)
+  foreach(image IN LISTS ARGN)
+    string(REGEX REPLACE "^.*@" "" file "${image}")
+    list(APPEND files ${file})
+    list(APPEND logs ${file}.log)
+  endforeach()
+  list(JOIN ARGN "|" images)  # a semicolon would end the argument
+  list(JOIN logs "|" log_words)
+  add_custom_command(
+    OUTPUT ${embedded}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${embedded} "-DIMAGES=${images}" "-DLOGS=${log_words}"
+            -P ${PROJECT_SOURCE_DIR}/gpu/cmake/embed_images.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/gpu/cmake/embed_images.cmake
+    COMMENT "embedding images"
+    VERBATIM)
+  set_source_files_properties(${embedded} PROPERTIES OBJECT_DEPENDS "${files}")
+  set(${out} ${embedded} PARENT_SCOPE)
 endfunction()
 
 # moe4_embed_ptx(OUT PTX…): a rule that makes the .cc with the texts; no PTX gives one in which every text is empty.

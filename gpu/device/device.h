@@ -1,8 +1,8 @@
 // One interface to whatever runs a kernel: allocate with guards, launch, read back.
-// Two implementations: the PTX executor (executor_device.h), and CUDA through the driver API opened at run
-// time.
+// Two implementations: the PTX executor, and CUDA through the driver API opened at run time (cuda_device.h).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,8 +40,16 @@ struct Argument {
   ptx::TensorMap map = {};  // kTensorMap, of `buffer`: the device puts in the address
 };
 
+// A module compiled ahead: machine code for one architecture ("sm_90a"), or PTX text with a terminating zero
+// that a driver compiles for this architecture and later ones ("compute_80").
+struct KernelImage {
+  std::string_view target;
+  std::span<const std::byte> bytes;
+};
+
 struct KernelLaunch {
-  std::string_view ptx;  // the module's text; a device may memoise what it makes of it
+  std::string_view ptx;                      // the module's text; a device may memoise what it makes of it
+  std::span<const KernelImage> images = {};  // of the same text, for devices that run machine code
   std::string module_name;
   std::string entry;
   ptx::Dim3 grid;
@@ -56,6 +64,8 @@ struct KernelLaunch {
 struct LaunchOutcome {
   std::optional<std::string> error;
   bool unsupported = false;  // error is about what this device cannot do, not about the kernel
+  bool crashed = false;      // error: the device's context died, and nothing can be launched any more
+  bool timed_out = false;  // error: it did not end within the time limit; nothing more can be launched either
   std::vector<ptx::Finding> findings;
   ptx::Counters counters;
   bool completed = false;
@@ -67,7 +77,8 @@ struct LaunchSettings {
   std::optional<std::uint64_t> schedule;
   bool checks = true;
   int host_threads = 0;
-  std::uint64_t instruction_budget = 0;
+  std::uint64_t instruction_budget = 0;                // executor
+  std::chrono::duration<double> time_limit{60};        // GPU: of one run of the kernel
   const ptx::TensorCore* tensor_core = nullptr;        // executor: arithmetic of the chip that is modelled
   std::function<void(std::string_view)> printed = {};  // gets what the kernel prints, if it prints
 };

@@ -111,7 +111,10 @@ class ExecutorDevice : public Device {
       outcome.approximate = entry.approximate;
       std::string error;
       const auto address = [this](BufferId buffer) { return addresses_.at(buffer.index); };
-      auto block = parameter_block(entry, launch.arguments, address, &error);
+      const auto encode_map = [](const ptx::TensorMap& map, std::string*) {
+        return std::optional(encode(map));
+      };
+      auto block = parameter_block(entry, launch.arguments, address, encode_map, &error);
       if (!block) {
         outcome.error = error;
         return std::nullopt;

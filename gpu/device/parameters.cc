@@ -28,7 +28,7 @@ std::uint32_t size_of(const Argument& argument) {
 std::optional<std::vector<std::byte>> parameter_block(const ptx::EntryInfo& entry,
                                                       const std::vector<Argument>& arguments,
                                                       const std::function<std::uint64_t(BufferId)>& address,
-                                                      std::string* error) {
+                                                      const MapEncoder& encode_map, std::string* error) {
   if (arguments.size() != entry.parameters.size()) {
     *error = entry.name + " takes " + std::to_string(entry.parameters.size()) +
              " parameters, the launch gives " + std::to_string(arguments.size());
@@ -47,8 +47,13 @@ std::optional<std::vector<std::byte>> parameter_block(const ptx::EntryInfo& entr
     if (argument.kind == Argument::Kind::kTensorMap) {
       ptx::TensorMap map = argument.map;
       map.address = address(argument.buffer);
-      const ptx::TensorMapBytes bytes = encode(map);
-      std::memcpy(block.data() + parameter.offset, bytes.data(), bytes.size());
+      std::string refused;
+      const std::optional<ptx::TensorMapBytes> bytes = encode_map(map, &refused);
+      if (!bytes) {
+        *error = entry.name + ": parameter " + std::to_string(n) + " (" + parameter.name + "): " + refused;
+        return std::nullopt;
+      }
+      std::memcpy(block.data() + parameter.offset, bytes->data(), bytes->size());
       continue;
     }
     const std::uint64_t bits =

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "gpu/launch/arguments.h"
+#include "gpu/launch/embedded_images.h"
+#include "gpu/launch/embedded_ptx.h"
 #include "gpu/launch/launch_of.h"
 
 namespace moe4::gpu {
@@ -18,12 +20,21 @@ constexpr std::uint32_t kRowsAWarp = 4;
 constexpr std::uint32_t kMmaRows = 8;
 constexpr std::uint32_t kMmaOutputs = 64;
 
+// The images of a variant's file, if its text is the file's: a text with edits has none.
+std::span<const KernelImage> images_of(const Variant& variant) {
+  const std::size_t slash = variant.file.rfind('/') + 1;
+  const std::string_view stem = variant.file.substr(slash, variant.file.rfind('.') - slash);
+  const std::string_view text = embedded_ptx(stem);
+  return text.data() == variant.ptx.data() ? embedded_images(stem) : std::span<const KernelImage>();
+}
+
 }  // namespace
 
 KernelLaunch launch_of(const Variant& variant, const LaunchShape& shape, const TensorBuffers& buffers,
                        std::int64_t blocks, ptx::Dim3 block) {
   KernelLaunch launch;
   launch.ptx = variant.ptx;
+  launch.images = images_of(variant);
   launch.module_name = variant.file;
   launch.entry = variant.name;
   constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();

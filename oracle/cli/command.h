@@ -27,9 +27,11 @@ void add_fuzz(CLI::App& app, ExitCode& code);
 void add_shrink(CLI::App& app, ExitCode& code);
 void add_fixtures(CLI::App& app, ExitCode& code);
 void add_hardware_fixtures(CLI::App& fixtures, ExitCode& code);  // below `fixtures`
+void add_bench(CLI::App& app, ExitCode& code);
 void add_layout(CLI::App& app, ExitCode& code);
 void add_ptx(CLI::App& app, ExitCode& code);
 void add_plugin_host(CLI::App& app, ExitCode& code);  // not in --help
+void add_device_host(CLI::App& app, ExitCode& code);  // not in --help
 void add_selftest(CLI::App& app, ExitCode& code);
 
 }  // namespace moe4::oracle::cli

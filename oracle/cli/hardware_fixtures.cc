@@ -2,9 +2,12 @@
 
 #include <memory>
 
+#include "gpu/device/cuda_device.h"
 #include "oracle/case/nearest.h"
 #include "oracle/cli/command.h"
+#include "oracle/cli/subjects.h"
 #include "oracle/hardware/probe_ptx.h"
+#include "oracle/subject/gpu/cuda_subject.h"
 #include "oracle/subject/gpu/hardware_probes.h"
 
 namespace moe4::oracle::cli {
@@ -44,16 +47,37 @@ ExitCode print_ptx(const std::string& name) {
 struct RecordOptions {
   RecordSettings settings;
   std::string device = kExecutor, folder;
+  gpu::CudaSettings cuda;
 };
 
-ExitCode record(const RecordOptions& options) {
-  if (options.device != kExecutor) {
-    return refuse(Error{"--device", options.device, "this build drives the executor only"});
+// The device that is asked, and settings.hardware as it is: a chip is of its own generation, whatever was
+// said.
+Result<std::unique_ptr<gpu::Device>> asked_device(const RecordOptions& options, RecordSettings& settings) {
+  if (options.device == kExecutor) {
+    if (settings.hardware.empty()) settings.hardware = "hopper";
+    return gpu::make_executor_device();
   }
-  const std::unique_ptr<gpu::Device> device = gpu::make_executor_device();
-  Result<Recorded> recorded = record_probes(*device, options.settings, options.folder);
+  const gpu::OpenedCuda opened = gpu::open_cuda(options.cuda, false);
+  if (!opened.session) return Error{"--device", options.device, opened.error};
+  const gpu::CudaChip& chip = opened.session->chip();
+  const std::string generation = generation_of(chip.capability);
+  if (generation.empty()) return Error{"--device", chip.name, "ACC-14 has no rule for its tensor cores"};
+  if (!settings.hardware.empty() && settings.hardware != generation) {
+    return Error{"--hardware", settings.hardware, chip.name + " is of the generation " + generation};
+  }
+  settings.hardware = generation;
+  gpu::MadeCudaDevice made = gpu::make_cuda_device(options.cuda);
+  if (!made.device) return Error{"--device", options.device, made.error};
+  return std::unique_ptr<gpu::Device>(std::move(made.device));
+}
+
+ExitCode record(const RecordOptions& options) {
+  RecordSettings settings = options.settings;
+  Result<std::unique_ptr<gpu::Device>> device = asked_device(options, settings);
+  if (!device.ok()) return refuse(device.error());
+  Result<Recorded> recorded = record_probes(**device, settings, options.folder);
   if (!recorded.ok()) return refuse(recorded.error());
-  fmt::print("{}\n", origin(recorded_device(*device), options.settings.hardware));
+  fmt::print("{}\n", origin(recorded_device(**device), settings.hardware));
   for (const std::string& probe : recorded->left_out) fmt::print("left out: {}\n", probe);
   fmt::print("{}: {} instructions recorded, {} left out\n", options.folder, recorded->probes.size(),
              recorded->left_out.size());
@@ -124,11 +148,14 @@ void add_hardware_fixtures(CLI::App& fixtures, ExitCode& code) {
   ptx_command->callback([name, &code] { code = print_ptx(*name); });
 
   auto options = std::make_shared<RecordOptions>();
+  options->settings.hardware.clear();
   CLI::App* record_command = command->add_subcommand("record", "Run every probe and write down the bits");
-  record_command->add_option("--device", options->device, "Who is asked; default executor");
+  record_command->add_option("--device", options->device, "Who is asked: executor or cuda; default executor")
+      ->check(CLI::IsMember({"executor", "cuda"}));
+  add_cuda_options(*record_command, options->cuda);
   record_command->add_option(
       "--hardware", options->settings.hardware,
-      "Whose tensor cores the executor models: ampere, ada, hopper, …; default hopper");
+      "Whose tensor cores the executor models: ampere, ada, hopper, …; default hopper, on a GPU its own");
   record_command->add_option("--seed", options->settings.seed, "Of the operands; default 1");
   record_command->add_option("--count", options->settings.count, "Instances of a scalar probe; default 1024")
       ->check(CLI::Range(1, 1 << 20));

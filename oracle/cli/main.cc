@@ -77,8 +77,9 @@ ExitCode run(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   ExitCode code = ExitCode::kPassed;
-  for (auto* add : {add_gate, add_merge, add_run, add_check, add_reference, add_gen, add_fuzz, add_shrink,
-                    add_fixtures, add_list, add_layout, add_ptx, add_selftest, add_plugin_host}) {
+  for (auto* add :
+       {add_gate, add_merge, add_run, add_check, add_reference, add_gen, add_fuzz, add_shrink, add_fixtures,
+        add_list, add_layout, add_ptx, add_bench, add_selftest, add_plugin_host, add_device_host}) {
     add(app, code);
   }
   try {

@@ -31,6 +31,7 @@ void print_result(const CaseResult& result) {
     if (v.bits_compared > 0) {
       fmt::print("  {} outputs have the bits of the declared arithmetic\n", v.bits_compared);
     }
+    if (v.twin_compared > 0) fmt::print("  {} outputs have the bits of the executor\n", v.twin_compared);
     if (v.proof && v.proof->proved) {
       fmt::print("  exact: largest sum {:g} units of at most {:g}\n", v.proof->largest_units,
                  v.proof->limit_units);

@@ -12,6 +12,7 @@
 #include "oracle/subject/child/command_words.h"
 #include "oracle/subject/command_subject.h"
 #include "oracle/subject/declaration_file.h"
+#include "oracle/subject/gpu/cuda_subject.h"
 #include "oracle/subject/gpu/executor_subject.h"
 #include "oracle/subject/gpu/ptx_subject.h"
 
@@ -62,8 +63,13 @@ void add_subject_options(CLI::App& command, SubjectOptions& options) {
   command.add_option("--declare", options.declare,
                      "The declaration of --ptx, --command or --plugin: a JSON file");
   command
+      .add_option("--device", options.device,
+                  "Where kernels and --ptx run: executor, or cuda (docs/cuda.md); default executor")
+      ->check(CLI::IsMember({"executor", "cuda"}));
+  add_cuda_options(command, options.cuda);
+  command
       .add_option("--limit-time", options.limit_time,
-                  "A program or plug-in is stopped after so many seconds without a result; default 60")
+                  "A program, plug-in or GPU is stopped after so many seconds without a result; default 60")
       ->check(seconds());
   command.add_option("--limit-memory", options.limit_memory, "MiB that it may use; default 8192")
       ->check(CLI::PositiveNumber);
@@ -71,6 +77,13 @@ void add_subject_options(CLI::App& command, SubjectOptions& options) {
       ->check(CLI::PositiveNumber);
   command.add_option("--batch", options.batch, "Cases that a start of it gets; default 32")
       ->check(CLI::PositiveNumber);
+}
+
+void add_cuda_options(CLI::App& command, gpu::CudaSettings& cuda) {
+  command.add_option("--cuda-driver", cuda.driver,
+                     "The CUDA driver's library; default $MOE4_CUDA_DRIVER, else libcuda.so.1");
+  command.add_option("--cuda-device", cuda.ordinal, "Which GPU of it; default 0")
+      ->check(CLI::NonNegativeNumber);
 }
 
 namespace {
@@ -104,6 +117,39 @@ Result<std::unique_ptr<Subject>> open_command(const SubjectOptions& o) {
                               selector_of(o, "--command " + shell_word(o.command)), settings_of(o));
 }
 
+Result<std::string> own_program(const std::string& option, const std::string& value) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return Error{option, value, "needs /proc/self/exe: " + error.message()};
+  return self.string();
+}
+
+// Kernels by name, and a PTX file, on a GPU.
+Result<std::vector<std::unique_ptr<Subject>>> open_on_cuda(const SubjectOptions& o) {
+  if (!o.command.empty() || !o.plugin.empty()) {
+    return Error{"device", "cuda",
+                 "goes with kernels by name and with --ptx; a program or plug-in drives its own device"};
+  }
+  std::vector<std::string> names = o.names;
+  if (names.empty() && o.ptx.empty()) names = kernel_names();
+  const Result<std::string> self = own_program("device", "cuda");
+  if (!self.ok()) return self.error();
+  const CudaSubjectSettings settings{*self, settings_of(o)};
+  std::vector<HostedSubject> hosted;
+  for (const std::string& name : names) {
+    if (name == "reference") return Error{"subject", name, "the reference runs on no device"};
+    hosted.push_back({name, "", "", o.cuda});
+  }
+  if (!o.ptx.empty()) hosted.push_back({"", o.ptx, o.declare, o.cuda});
+  std::vector<std::unique_ptr<Subject>> subjects;
+  for (const HostedSubject& each : hosted) {
+    Result<std::unique_ptr<Subject>> subject = make_cuda_subject(each, settings);
+    if (!subject.ok()) return subject.error();
+    subjects.push_back(std::move(*subject));
+  }
+  return subjects;
+}
+
 // The library runs in another process of this very program.
 Result<std::unique_ptr<Subject>> open_plugin(const SubjectOptions& o) {
   Result<Declaration> declaration = read_declaration(o.declare);
@@ -113,18 +159,18 @@ Result<std::unique_ptr<Subject>> open_plugin(const SubjectOptions& o) {
   if (error || !std::filesystem::is_regular_file(library, error)) {
     return Error{"plugin", o.plugin, "is a file: a shared library (docs/plugin.md)"};
   }
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return Error{"plugin", o.plugin, "needs /proc/self/exe: " + error.message()};
+  const Result<std::string> self = own_program("plugin", o.plugin);
+  if (!self.ok()) return self.error();
   CommandSettings settings = settings_of(o);
   settings.packed = false;
-  return make_command_subject({self.string(), "plugin-host", library.string(), "{cases}", "{results}"},
-                              *declaration, selector_of(o, "--plugin " + shell_word(o.plugin)), settings);
+  return make_command_subject({*self, "plugin-host", library.string(), "{cases}", "{results}"}, *declaration,
+                              selector_of(o, "--plugin " + shell_word(o.plugin)), settings);
 }
 
 }  // namespace
 
 Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const SubjectOptions& options) {
-  if (options.empty()) return open_subjects(kernel_names());
+  if (options.empty() && options.device == "executor") return open_subjects(kernel_names());
   const std::pair<const char*, const std::string&> kinds[] = {
       {"ptx", options.ptx}, {"command", options.command}, {"plugin", options.plugin}};
   std::string given;
@@ -138,6 +184,7 @@ Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const SubjectOptions
   if (given.empty() && !options.declare.empty()) {
     return Error{"declare", options.declare, "goes with --ptx FILE, --command CMD or --plugin LIB"};
   }
+  if (options.device == "cuda") return open_on_cuda(options);
   Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(options.names);
   if (!subjects.ok() || given.empty()) return subjects;
   ExecutorSettings settings;

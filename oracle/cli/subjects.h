@@ -1,5 +1,5 @@
 // Which subjects a command judges: --subject NAME, and one of --ptx FILE, --command CMD, --plugin LIB with
-// --declare FILE.
+// --declare FILE; kernels on the executor or, with --device cuda, on a GPU.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/device/cuda_session.h"
 #include "oracle/subject/subject.h"
 
 namespace moe4::oracle::cli {
@@ -22,6 +23,8 @@ std::vector<std::string> kernel_names();
 struct SubjectOptions {
   std::vector<std::string> names;
   std::string ptx, command, plugin, declare;
+  std::string device = "executor";
+  gpu::CudaSettings cuda;
   std::function<void(std::string_view)> printed = {};  // gets what the kernel of `ptx` prints
   // Of a program (ChildLimits), and how many cases a start gets.
   double limit_time = 60;
@@ -33,6 +36,8 @@ struct SubjectOptions {
 };
 
 void add_subject_options(CLI::App& command, SubjectOptions& options);
+// --cuda-driver and --cuda-device alone.
+void add_cuda_options(CLI::App& command, gpu::CudaSettings& cuda);
 
 // The subjects of the given names, each once. An unknown name is an Error with the nearest known one.
 Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const std::vector<std::string>& names);

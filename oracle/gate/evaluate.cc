@@ -4,6 +4,7 @@
 #include "oracle/diagnose/diagnose.h"
 #include "oracle/generate/generate.h"
 #include "oracle/judge/hold_relations.h"
+#include "oracle/judge/hold_twin.h"
 #include "oracle/report/failure.h"
 
 namespace moe4::oracle {
@@ -36,9 +37,14 @@ CaseResult evaluate(Subject& subject, const Case& line, const CaseData& data, Na
   result.selector = subject.selector();
   result.line = line;
   result.verdict = judge(data, declaration, run);
+  if (Subject* twin = subject.twin(); twin != nullptr && run.outcome == SubjectRun::Outcome::kRan) {
+    hold_twin(data, declaration, run, twin->run(data), result.verdict);
+  }
   result.seconds = run.seconds;
   result.thread_instructions = run.thread_instructions;
-  if (name == NameFault::kYes) result.verdict.fault = fault_lines(data, declaration, run, result.verdict);
+  const bool model = result.verdict.status == VerdictStatus::kModel;  // no fault of the kernel
+  if (name == NameFault::kYes && !model)
+    result.verdict.fault = fault_lines(data, declaration, run, result.verdict);
   if (is_red(result.verdict.status)) {
     result.failure = failure_block(data, declaration, result.verdict, replay_command(line, result.selector));
   }

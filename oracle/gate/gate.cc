@@ -160,11 +160,26 @@ Floors floors_of_shard(const Floors& floors, const Shard& shard) {
   return own;
 }
 
+namespace {
+
+// ": no device: …", if every run was skipped for one reason.
+std::string why_nothing_ran(const std::vector<Tally>& tallies) {
+  std::set<std::string> reasons;
+  for (const Tally& tally : tallies) {
+    for (const CaseResult& result : tally.results) {
+      if (result.verdict.status == VerdictStatus::kSkipped) reasons.insert(result.verdict.reason);
+    }
+  }
+  return reasons.size() == 1 ? ": " + *reasons.begin() : "";
+}
+
+}  // namespace
+
 std::vector<std::string> GateReport::unmet() const {
   std::vector<std::string> sentences;
   std::int64_t ran = 0;
   for (const Tally& tally : tallies) ran += tally.ran;
-  if (ran == 0) sentences.emplace_back("nothing ran");
+  if (ran == 0) sentences.push_back("nothing ran" + why_nothing_ran(tallies));
   if (!interrupted.empty()) sentences.push_back(interrupted + ": the list was not run to its end");
   for (const std::int64_t absent : missing) {
     sentences.push_back("shard " + std::to_string(absent) + " is missing");

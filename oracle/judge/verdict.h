@@ -60,6 +60,8 @@ struct Verdict {
   std::int64_t telling = 0;        // counted outputs that are finite, not zero, below the largest (VER-9)
   std::int64_t bits_compared = 0;  // outputs held to the bits of the declared arithmetic (VER-17)
   std::int64_t bits_differ = 0;    // of these, inside their intervals with other bits
+  std::int64_t twin_compared = 0;  // counted outputs compared with those of the executor (VER-21)
+  std::int64_t twin_differ = 0;    // of these, with other bits
   std::vector<Mismatch> worst;     // at most 20, worst first; where bits differ, those
   std::vector<std::string> where;  // where the wrong outputs lie, a line each (oracle/judge/clusters.h)
   Picture picture;                 // of the wrong outputs; empty unless some are

@@ -47,8 +47,19 @@ std::size_t formats_of(const Tally& tally) {
   return std::max<std::size_t>(formats.size(), 1);
 }
 
+// "SKIPPED(no device)": nothing ran, and the first case says why.
+std::string skipped_of(const Tally& tally) {
+  for (const CaseResult& result : tally.results) {
+    const Verdict& verdict = result.verdict;
+    if (verdict.status != VerdictStatus::kSkipped) continue;
+    return fmt::format("SKIPPED({})", verdict.reason.substr(0, verdict.reason.find(':')));
+  }
+  return std::string(name_of(VerdictStatus::kSkipped));
+}
+
 Row row_of(const Tally& tally) {
   std::string verdict(name_of(tally.status));
+  if (tally.ran == 0 && tally.skipped > 0) verdict = skipped_of(tally);
   if (tally.red > 0) verdict += fmt::format(" {}", tally.red);
   if (tally.known > 0) verdict += fmt::format(" ({} known)", tally.known);
   return {tally.subject,
@@ -63,14 +74,22 @@ Row row_of(const Tally& tally) {
           fmt::format("{:.1f} s", tally.seconds)};
 }
 
-// Which kernels' bits come from a model of a tensor core, or depend on instructions without defined bits.
+// Which kernels' bits come from a model of a tensor core, were compared with those on the executor (VER-21),
+// or depend on instructions without defined bits.
 std::string arithmetic_notes(const GateReport& report) {
   std::string text;
   for (const Tally& tally : report.tallies) {
     std::set<std::string> hardware, approximate;
+    std::int64_t compared = 0, differ = 0;
     for (const CaseResult& result : tally.results) {
       if (!result.verdict.hardware.empty()) hardware.insert(result.verdict.hardware);
       approximate.insert(result.verdict.approximate.begin(), result.verdict.approximate.end());
+      compared += result.verdict.twin_compared;
+      differ += result.verdict.twin_differ;
+    }
+    if (compared > 0) {
+      text += fmt::format("{}: {} outputs compared with the executor's, {} have other bits\n", tally.subject,
+                          compared, differ);
     }
     if (!hardware.empty()) {
       text += fmt::format("{}: tensor cores of {}\n", tally.subject, fmt::join(hardware, ", "));

@@ -117,6 +117,8 @@ class CommandSubject : public Subject {
     for (std::size_t n = 0; n < cases.size(); ++n) {
       runs.push_back(read_child_result(outputs, n, *cases[n], settings_.limits.output));
       SubjectRun& run = runs.back();
+      if (settings_.more) settings_.more(outputs, n, run);
+      timeouts_ += run.outcome == Outcome::kTimeout ? 1 : 0;
       run.inputs_unchanged =
           run.inputs_unchanged && holds_exchange_case(inputs / result_name(n), *cases[n], settings_.packed);
       if (run.outcome == Outcome::kError) run.reason += last_words(child.log);

@@ -17,6 +17,9 @@ struct CommandSettings {
   std::int64_t timeouts = 3;  // after so many starts that took too long nothing is started any more
   bool packed = true;         // cases are exchange files (FILE-20); false: case files, whatever `layout` says
   std::function<bool()> stop;  // true: what runs is ended, and SKIPPED
+  // Adds to the run of the n-th case what the program left in its folder of results beside the result, or in
+  // its place.
+  std::function<void(const std::filesystem::path& results, std::size_t n, SubjectRun& run)> more;
 };
 
 // `words` hold {cases} and {results} (oracle/subject/child/command_words.h). `selector` is what selects the

@@ -46,6 +46,9 @@ class Subject {
   // run() of each of these will follow; they live until then, or until the next prepare(). A run() for which
   // nothing was prepared, and every further run() of one case, is a run of its own.
   virtual void prepare(std::span<const CaseData* const>) {}
+  // The same kernel on the executor, for a subject that runs on a GPU: VER-21 compares the two. nullptr:
+  // there is none.
+  virtual Subject* twin() { return nullptr; }
   // What selects it on the command line of moe4: "--subject NAME".
   virtual std::string selector() const;
 };

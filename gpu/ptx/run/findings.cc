@@ -49,7 +49,8 @@ std::string to_string(const Place& place) {
 std::string to_string(const Finding& finding) {
   std::string text(name_of(finding.check));
   if (finding.formal) text += " (formal)";
-  text += " in " + finding.kernel + ": " + finding.message + "; at " + to_string(finding.place);
+  text += " in " + finding.kernel + ": " + finding.message;
+  if (finding.place.ptx_line > 0) text += "; at " + to_string(finding.place);
   if (finding.other) text += "; the other side: " + to_string(*finding.other);
   if (finding.count > 1) text += "; " + std::to_string(finding.count) + " times";
   return text;

@@ -41,7 +41,10 @@ void run_launch(gpu::Device& device, const gpu::KernelLaunch& launch, const gpu:
         {std::string(ptx::name_of(finding.check)), ptx::to_string(finding), finding.formal});
   }
   if (outcome.error) {
-    run.outcome = outcome.unsupported ? SubjectRun::Outcome::kUnsupported : SubjectRun::Outcome::kError;
+    run.outcome = outcome.unsupported ? SubjectRun::Outcome::kUnsupported
+                  : outcome.timed_out ? SubjectRun::Outcome::kTimeout
+                  : outcome.crashed   ? SubjectRun::Outcome::kCrashed
+                                      : SubjectRun::Outcome::kError;
     run.reason = *outcome.error;
     return;
   }

@@ -7,6 +7,7 @@
 #include "oracle/case/output_rows.h"
 #include "oracle/subject/gpu/device_run.h"
 #include "oracle/subject/gpu/executor_tensor_core.h"
+#include "reference/accumulate/accumulation.h"
 
 namespace moe4::oracle {
 namespace {
@@ -130,6 +131,7 @@ class ExecutorSubject : public Subject {
     settings.instruction_budget = settings_.instruction_budget;
     settings.tensor_core = executor_tensor_core(data, declaration_, settings_.hardware);
     settings.printed = settings_.printed;
+    settings.time_limit = std::chrono::duration<double>(settings_.time_limit);
     run_launch(*device_, *placed.launch, settings, placed.output, result);
   }
 
@@ -171,14 +173,27 @@ Result<std::unique_ptr<Subject>> make_executor_subject(const gpu::Variant& varia
     const Error& error = declaration.error();
     return Error{std::string(variant.name) + ": " + error.field, error.value, error.rule};
   }
-  return std::unique_ptr<Subject>(
-      std::make_unique<ExecutorSubject>(variant, std::move(device), std::move(*declaration), settings));
+  return std::unique_ptr<Subject>(std::make_unique<ExecutorSubject>(
+      variant, std::move(device), declared_on(std::move(*declaration), settings.chip), settings));
+}
+
+Declaration declared_on(Declaration declaration, const std::string& chip) {
+  Accumulation& accumulation = declaration.arithmetic.accumulation;
+  if (chip.empty() || accumulation.kind != Accumulation::Kind::kTensorCore) return declaration;
+  if (const Result<Accumulation> own = parse_accumulation(chip); own.ok()) accumulation = *own;
+  return declaration;
 }
 
 Result<std::unique_ptr<Subject>> make_executor_subject(std::string_view name,
                                                        const ExecutorSettings& settings) {
+  return make_executor_subject(name, gpu::make_executor_device(), settings);
+}
+
+Result<std::unique_ptr<Subject>> make_executor_subject(std::string_view name,
+                                                       std::unique_ptr<gpu::Device> device,
+                                                       const ExecutorSettings& settings) {
   for (const gpu::Variant& variant : gpu::variants()) {
-    if (variant.name == name) return make_executor_subject(variant, gpu::make_executor_device(), settings);
+    if (variant.name == name) return make_executor_subject(variant, std::move(device), settings);
   }
   return Error{
       "subject", std::string(name),

@@ -18,6 +18,10 @@ struct ExecutorSettings {
   int host_threads = 0;                      // 0: all cores
   // Whose tensor cores (a name of tensor_cores()) where neither case nor declaration says it (CASE-19).
   std::string hardware = "hopper";
+  // The generation that takes the place of a declared one: the chip that the same kernel is compared with
+  // (VER-20). Empty: none does.
+  std::string chip;
+  double time_limit = 60;                              // seconds, of a run on a GPU
   std::function<void(std::string_view)> printed = {};  // gets what a kernel prints
 };
 
@@ -31,6 +35,14 @@ std::vector<std::string> executor_subject_names();
 // unwritten memory. Everything that the device finds is a DeviceFinding.
 Result<std::unique_ptr<Subject>> make_executor_subject(std::string_view name,
                                                        const ExecutorSettings& settings = {});
+
+// That variant on a device of the caller's choice.
+Result<std::unique_ptr<Subject>> make_executor_subject(std::string_view name,
+                                                       std::unique_ptr<gpu::Device> device,
+                                                       const ExecutorSettings& settings);
+
+// `declaration` on ExecutorSettings::chip.
+Declaration declared_on(Declaration declaration, const std::string& chip);
 
 // The same for a variant that is not registered (a test's, or PTX with edits) on a device of the caller's
 // choice.

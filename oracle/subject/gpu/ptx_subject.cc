@@ -77,6 +77,7 @@ class PtxSubject : public Subject {
     settings.instruction_budget = settings_.instruction_budget;
     settings.tensor_core = executor_tensor_core(data, declaration_, settings_.hardware);
     settings.printed = settings_.printed;
+    settings.time_limit = std::chrono::duration<double>(settings_.time_limit);
     run_launch(*device_, *plan->launch, settings, plan->output, result);
     if (declaration_.launch->output_zeroed) result.unwritten.clear();
     return result;
@@ -162,6 +163,13 @@ Result<std::unique_ptr<Subject>> make_ptx_subject(std::string_view ptx, std::str
 Result<std::unique_ptr<Subject>> open_ptx_subject(const std::string& ptx_path,
                                                   const std::string& declaration_path,
                                                   const ExecutorSettings& settings) {
+  return open_ptx_subject(ptx_path, declaration_path, gpu::make_executor_device(), settings);
+}
+
+Result<std::unique_ptr<Subject>> open_ptx_subject(const std::string& ptx_path,
+                                                  const std::string& declaration_path,
+                                                  std::unique_ptr<gpu::Device> device,
+                                                  const ExecutorSettings& settings) {
   Result<std::string> text = read_file(ptx_path);
   if (!text.ok()) return text.error();
   Result<Declaration> declaration = read_declaration(declaration_path);
@@ -169,7 +177,7 @@ Result<std::unique_ptr<Subject>> open_ptx_subject(const std::string& ptx_path,
   auto owned = std::make_shared<const std::string>(std::move(*text));
   if (Status status = check(*owned, ptx_path, *declaration)) return *status;
   auto subject = std::make_unique<PtxSubject>(
-      *owned, ptx_path, *declaration, gpu::make_executor_device(), settings,
+      *owned, ptx_path, declared_on(std::move(*declaration), settings.chip), std::move(device), settings,
       "--ptx " + shell_word(ptx_path) + " --declare " + shell_word(declaration_path));
   subject->own(std::move(owned));
   return std::unique_ptr<Subject>(std::move(subject));

@@ -21,9 +21,13 @@ Result<std::unique_ptr<Subject>> make_ptx_subject(std::string_view ptx, std::str
                                                   const ExecutorSettings& settings = {},
                                                   std::string selector = "");
 
-// The same from two files, with a text of its own.
+// The same from two files, with a text of its own; on the executor, or on a device of the caller's choice.
 Result<std::unique_ptr<Subject>> open_ptx_subject(const std::string& ptx_path,
                                                   const std::string& declaration_path,
                                                   const ExecutorSettings& settings = {});
+Result<std::unique_ptr<Subject>> open_ptx_subject(const std::string& ptx_path,
+                                                  const std::string& declaration_path,
+                                                  std::unique_ptr<gpu::Device> device,
+                                                  const ExecutorSettings& settings);
 
 }  // namespace moe4::oracle
