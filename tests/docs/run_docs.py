@@ -54,6 +54,10 @@ NOT_RUN = {
     "moe4 gate --regressions": "a form, its words stand for yours; tests/oracle/cli_gate_test.cc",
     "moe4 gate --tier ci --shard": "minutes; tests/oracle/cli_gate_test.cc",
     "moe4 merge 1.json": "the reports of the line above it",
+    "moe4 gate --device cuda": "needs a GPU; tests/gpu/cuda/cli_test.cc has a driver without one",
+    "moe4 fixtures hardware record --device cuda": "needs a GPU; tests/gpu/cuda/cli_test.cc has a driver without one",
+    "./dev bundle FOLDER": "a form, its words stand for yours; the test bundle.runs",
+    "moe4 bench gpu [--points WORD]": "a form, its words stand for yours; tests/gpu/cuda/cli_test.cc",
     "moe4 gate --known": "a form, its words stand for yours; tests/oracle/cli_gate_test.cc",
     "moe4 gate --baseline": "a form, its words stand for yours; tests/oracle/cli_gate_test.cc",
 }
