@@ -1,24 +1,11 @@
 #include "gpu/measure/counted.h"
 
-#include <charconv>
-
 #include "gpu/measure/sample_call.h"
 
 namespace moe4::gpu {
 namespace {
 
 constexpr std::int64_t kOut = 512, kIn = 2048, kUsualRows = 8;
-
-// "_m64_" of a name: the rows of its tile.
-std::int64_t tile_rows(std::string_view name) {
-  const std::size_t at = name.find("_m");
-  std::int64_t rows = 0;
-  for (std::size_t from = at; from != std::string_view::npos; from = name.find("_m", from + 1)) {
-    const auto read = std::from_chars(name.data() + from + 2, name.data() + name.size(), rows);
-    if (read.ec == std::errc()) return rows;
-  }
-  return name.find("_decode") != std::string_view::npos ? 24 : kUsualRows;
-}
 
 }  // namespace
 
@@ -28,7 +15,7 @@ Counted count_call(const Variant& variant, const ptx::TensorCore& tensor_core) {
     counted.error = "built without the CUDA Toolkit";
     return counted;
   }
-  const std::int64_t rows = tile_rows(variant.name);
+  const std::int64_t rows = variant.tile.rows > 0 ? variant.tile.rows : kUsualRows;
   LaunchShape shape;
   shape.tokens = rows;
   shape.out = kOut;
@@ -45,6 +32,9 @@ Counted count_call(const Variant& variant, const ptx::TensorCore& tensor_core) {
   }
   buffers.emplace("output", device->add_output("output", call.output_bytes));
   counted.floor += call.output_bytes;
+  if (variant.workspace_bytes != nullptr) {
+    buffers.emplace("workspace", device->add_zeroed("workspace", variant.workspace_bytes(call.shape)));
+  }
   counted.outputs = call.output_bytes / (variant.dtype == "f32" ? 4 : 2);
   const std::optional<KernelLaunch> launch = variant.plan(variant, call.shape, buffers);
   if (!launch) {

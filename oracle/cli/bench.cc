@@ -105,6 +105,10 @@ Measured measure(const gpu::PublishedPoint& point, gpu::CudaDevice& device, gpu:
     buffers.emplace(tensor.name, device.add_input(tensor.name, tensor.bytes));
   }
   buffers.emplace("output", device.add_output("output", made.call.output_bytes));
+  if (made.variant->workspace_bytes != nullptr) {
+    buffers.emplace("workspace",
+                    device.add_zeroed("workspace", made.variant->workspace_bytes(made.call.shape)));
+  }
   const auto launch = made.variant->plan(*made.variant, made.call.shape, buffers);
   measured.ours = launch ? device.time(*launch, settings) : gpu::Timing{{}, "nothing to launch"};
   device.reset();
