@@ -37,9 +37,9 @@ def _from_list(field: str, value: Any, kind: str) -> np.ndarray:
     raise _moe4_error(field, "a nested list of equal rows is needed, with numbers of the range of the tensor")
 
 
-def _moe4_error(field: str, rule: str) -> Exception:
+def _moe4_error(field: str, rule: str) -> _moe4.InputError:
     error = _moe4.InputError(f"{field}: {rule}")
-    error.field, error.value, error.rule = field, "", rule  # type: ignore[attr-defined]
+    error.field, error.value, error.rule = field, "", rule
     return error
 
 
@@ -62,7 +62,7 @@ def _numpy_view(field: str, array: np.ndarray) -> _moe4.View:
 
 
 def _torch_view(field: str, tensor: Any) -> _moe4.View:
-    import torch
+    import torch  # type: ignore[import-not-found,unused-ignore]
 
     if tensor.layout != torch.strided:
         raise _moe4_error(field, f"is a {tensor.layout} tensor: only strided ones have elements to read")
@@ -81,7 +81,8 @@ def _dlpack_view(field: str, value: Any) -> _moe4.View:
     if int(device) == 1:
         return _moe4.view(field, value)
     # Elsewhere: the producer copies, as the array API (2023.12) asks of it.
-    return _moe4.view(field, _Exported(value.__dlpack__(dl_device=(1, 0), copy=True)))
+    exported: Any = _Exported(value.__dlpack__(dl_device=(1, 0), copy=True))
+    return _moe4.view(field, exported)
 
 
 class _Exported:
@@ -131,7 +132,7 @@ def like(result: tuple[np.ndarray, str], value: Any) -> Any:
 
 
 def to_torch(array: np.ndarray) -> Any:
-    import torch
+    import torch  # type: ignore[import-not-found,unused-ignore]
 
     if array.dtype == BF16:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)

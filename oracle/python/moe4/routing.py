@@ -50,7 +50,7 @@ def masked_rows(selected_experts: Any, experts: int, max_m: int) -> Masked:
 
 def expert_map(experts: int, first: int, count: int) -> np.ndarray:
     """RTE-32: global ids to the local ones of a rank with experts first..first+count-1, -1 elsewhere."""
-    return _moe4.expert_map(experts, first, count)
+    return np.asarray(_moe4.expert_map(experts, first, count))
 
 
 def gather_rows(latent_tokens: np.ndarray, top_k: int, route_of_row: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        return self.fields["status"] == "PASSED"
+        return bool(self.fields["status"] == "PASSED")
 
     def __bool__(self) -> bool:
         return self.passed
@@ -68,12 +68,14 @@ class Report:
 
     @property
     def subject(self) -> dict[str, Any]:
-        return self.fields["subjects"][0]
+        subject: dict[str, Any] = self.fields["subjects"][0]
+        return subject
 
     @property
     def results(self) -> list[dict[str, Any]]:
         """One a case: status, rule, reason, case, counts."""
-        return self.subject["results"]
+        results: list[dict[str, Any]] = self.subject["results"]
+        return results
 
     def __bool__(self) -> bool:
         return self.passed
