@@ -1,18 +1,11 @@
-"""The PyTorch example against the golden fixtures: what docs/fixtures.md says of it.   run_pytorch.py MOE4 ROOT
-
-Exit code 77, "skipped", where there is no PyTorch.
-"""
+"""The PyTorch example against the golden fixtures: what docs/examples.md says of it.   run_pytorch.py MOE4 ROOT"""
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-try:
-    import torch
-except ImportError:
-    print("no PyTorch")
-    sys.exit(77)
+import torch
 
 
 def main(moe4, root):

@@ -1,4 +1,4 @@
-"""Numbers that docs claim of the product, against the sources that make them true.   numbers.py ROOT
+"""Numbers that docs claim of the product, against the sources that make them true.   claimed_numbers.py ROOT
 
 A fact is a page, a sentence with a hole, a source file, a regular expression whose group is the number there, and what turns
 that into the text of the hole. A sentence that the page no longer has, or has with another number, is an error, and so is an
