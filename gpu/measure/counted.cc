@@ -26,12 +26,17 @@ Counted count_call(const Variant& variant, const ptx::TensorCore& tensor_core) {
   counted.shape = call.shape;
   const std::unique_ptr<Device> device = make_executor_device();
   TensorBuffers buffers;
+  std::uint64_t token_bytes = 0;
   for (const SampleTensor& tensor : call.tensors) {
     buffers.emplace(tensor.name, device->add_input(tensor.name, tensor.bytes));
     counted.floor += tensor.bytes.size();
+    if (tensor.name == "latent_tokens") token_bytes = tensor.bytes.size();
   }
   buffers.emplace("output", device->add_output("output", call.output_bytes));
   counted.floor += call.output_bytes;
+  if (const int outputs = variant.tile.outputs; outputs > 0) {
+    counted.tile_floor = counted.floor + (kOut / static_cast<std::uint64_t>(outputs) - 1) * token_bytes;
+  }
   if (variant.workspace_bytes != nullptr) {
     buffers.emplace("workspace", device->add_zeroed("workspace", variant.workspace_bytes(call.shape)));
   }

@@ -45,8 +45,9 @@ void print_resources() {
 // What a full tile moves and how often banks collide, counted by the executor.
 void print_counts() {
   constexpr double kEnough = 1.15;
-  fmt::print("\n{:<42}  {:>5}  {:>14}  {:>12}  {:>12}  {:>6}  {:>14}\n", "kernel (executor, one expert)",
-             "rows", "dynamic shared", "bytes/output", "at least", "ratio", "bank conflicts");
+  fmt::print("\n{:<42}  {:>5}  {:>14}  {:>12}  {:>12}  {:>6}  {:>7}  {:>14}\n",
+             "kernel (executor, one expert)", "rows", "dynamic shared", "bytes/output", "at least", "ratio",
+             "a tile", "bank conflicts");
   for (const gpu::Variant& variant : gpu::variants()) {
     const gpu::Counted c = gpu::count_call(variant, *executor_tensor_core("hopper"));
     if (!c.error.empty()) {
@@ -56,12 +57,16 @@ void print_counts() {
     const auto each = [&](std::uint64_t bytes) {
       return static_cast<double>(bytes) / static_cast<double>(c.outputs);
     };
-    fmt::print("{:<42}  {:>5}  {:>14}  {:>12.1f}  {:>12.1f}  {:>5.2f}{}  {:>14}\n", variant.name,
+    const std::string tile = c.tile_floor == 0 ? "-" : fmt::format("{:.2f}", c.tile_ratio());
+    fmt::print("{:<42}  {:>5}  {:>14}  {:>12.1f}  {:>12.1f}  {:>5.2f}{}  {:>7}  {:>14}\n", variant.name,
                c.shape.tokens, c.dynamic_shared_bytes, each(c.moved()), each(c.floor), c.ratio(),
-               c.ratio() > kEnough ? "*" : " ", c.counters.shared_bank_conflicts);
+               c.ratio() > kEnough ? "*" : " ", tile, c.counters.shared_bank_conflicts);
   }
   fmt::print(
-      "*: more than {:g} times every byte once; what is asked for again comes from a cache (docs/cuda.md)\n",
+      "*: more than {:g} times every byte once. a tile: the same where each block brings its own tokens, "
+      "which is "
+      "what a cache\nserves again; without that column a thread or a warp brings them for each output "
+      "(docs/cuda.md)\n",
       kEnough);
 }
 

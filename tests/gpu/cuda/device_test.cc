@@ -240,6 +240,28 @@ TEST_F(CudaDeviceTest, ErrorsNameWhatIsWrong) {
             std::string::npos);
 }
 
+TEST_F(CudaDeviceTest, ClustersAndGridBarriersAreAskedFor) {
+  open();
+  const auto first = [&](const std::string& body, std::optional<ptx::Dim3> cluster, bool cooperative) {
+    text_ = copy_kernel(body + "\ncvt.u16.u32 %h1, %r6;\nst.global.u16 [%rd5], %h1;");
+    KernelLaunch launch = launch_of(text_);
+    launch.cluster = cluster;
+    launch.cooperative = cooperative;
+    EXPECT_EQ(described(device_->launch(launch, {})), "");
+    std::uint16_t value = 0;
+    device_->read(out_, std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  };
+  const std::string blocks = "mov.u32 %r6, %cluster_nctarank;";
+  EXPECT_EQ(first(blocks, std::nullopt, false), 1);
+  EXPECT_EQ(first(blocks, ptx::Dim3{2, 1, 1}, false), 2);
+  const std::string barrier =
+      "mov.u32 %r6, %envreg1;\nmov.u32 %r7, %envreg2;\nor.b32 %r6, %r6, %r7;\nsetp.ne.u32 %p2, %r6, 0;\n"
+      "selp.u32 %r6, 1, 0, %p2;";
+  EXPECT_EQ(first(barrier, std::nullopt, true), 1);
+  EXPECT_EQ(first(barrier, std::nullopt, false), 0);
+}
+
 // The driver makes of our description what the executor makes of it, the address in its place.
 TEST_F(CudaDeviceTest, TensorMapsGoThroughTheDriver) {
   use_fake_driver();

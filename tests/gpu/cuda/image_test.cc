@@ -53,6 +53,20 @@ TEST(CudaImage, EveryVariantHasMachineCodeForHopper) {
   }
 }
 
+// What is offered for a chip of Blackwell's other kind, and for the generations before Hopper.
+TEST(CudaImage, OtherChipsHaveImages) {
+  if (all_embedded_images().empty()) GTEST_SKIP() << "built without the CUDA Toolkit";
+  const auto target = [](std::string_view file, int capability) {
+    const KernelImage* image = pick_image(embedded_images(file), capability);
+    return image == nullptr ? std::string_view("none") : image->target;
+  };
+  EXPECT_EQ(target("int4_indexed_decode", 100), "sm_100a");
+  EXPECT_EQ(target("int4_indexed_decode", 103), "compute_90");
+  EXPECT_EQ(target("mxfp4_linear_warp", 80), "sm_80");
+  EXPECT_EQ(target("mxfp4_linear_warp", 120), "compute_80");
+  EXPECT_EQ(target("int4_indexed_wgmma", 100), "none") << "wgmma is Hopper's alone";
+}
+
 TEST(CudaImage, EveryImageSaysWhatItTakes) {
   std::size_t bytes = 0;
   for (const EmbeddedImage& image : all_embedded_images()) {

@@ -4,9 +4,11 @@
 
 #include <set>
 
+#include "gpu/measure/counted.h"
 #include "gpu/measure/point_call.h"
 #include "gpu/measure/published.h"
 #include "gpu/measure/resources.h"
+#include "oracle/subject/gpu/executor_tensor_core.h"
 
 namespace moe4::gpu {
 namespace {
@@ -53,6 +55,41 @@ TEST(Published, EveryPointHasAKernelAndACall) {
                 names.contains("scales"));
     EXPECT_GT(made.call.output_bytes, 0u);
   }
+}
+
+// A kernel whose blocks have all outputs of the sample asks for every byte once; one that has a quarter of
+// them asks for the tokens four times.
+TEST(Counted, BytesAreThoseThatAreAskedFor) {
+  const ptx::TensorCore& core = *oracle::executor_tensor_core("hopper");
+  for (const Variant& variant : variants()) {
+    if (variant.ptx.empty()) GTEST_SKIP() << "built without the CUDA Toolkit";
+    const bool wide = variant.name == "int4_indexed_wide_m16_bf16";
+    if (!wide && variant.name != "int4_grouped_masked_wgmma_m16_bf16") continue;
+    const Counted counted = count_call(variant, core);
+    ASSERT_EQ(counted.error, "");
+    EXPECT_NEAR(counted.tile_ratio(), 1, 0.02) << variant.name;
+    EXPECT_NEAR(counted.ratio(), wide ? 1 : 1 + 3.0 * 16 * 2048 * 2 / static_cast<double>(counted.floor),
+                0.02);
+    EXPECT_EQ(counted.outputs, 16u * 512);
+  }
+}
+
+// The kernels that dispatch picks: inside a block no byte is asked for twice. Partial sums of stream-K are
+// beside that.
+TEST(Counted, ABlockAsksForEachByteOnce) {
+  const ptx::TensorCore& core = *oracle::executor_tensor_core("hopper");
+  int counted = 0;
+  for (const Variant& variant : variants()) {
+    if (variant.ptx.empty()) GTEST_SKIP() << "built without the CUDA Toolkit";
+    const bool picked = !variant.layout.empty() && variant.tile.slices == 1;
+    if (!picked || variant.tile.rows > 64) continue;
+    const Counted c = count_call(variant, core);
+    ASSERT_EQ(c.error, "") << variant.name;
+    EXPECT_LE(c.tile_ratio(), 1.02) << variant.name;
+    EXPECT_GE(c.tile_ratio(), 0.99) << variant.name;
+    ++counted;
+  }
+  EXPECT_GT(counted, 8);
 }
 
 TEST(Resources, AreReadFromTheLog) {
