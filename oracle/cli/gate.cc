@@ -98,6 +98,7 @@ ExitCode gate(const Options& options) {
   GateOptions settings;
   settings.tier = std::string((*tier)->name);
   settings.floors = (*tier)->floors;
+  settings.pairs = (*tier)->pairs;
   settings.shard = *shard;
   settings.known = std::move(*known);
   settings.time = std::chrono::duration<double>(options.time);

@@ -8,6 +8,7 @@
 #include "oracle/cli/meanings.h"
 #include "oracle/cli/subjects.h"
 #include "oracle/cli/tier.h"
+#include "oracle/gate/pairwise.h"
 #include "oracle/gate/tiers.h"
 
 namespace moe4::oracle::cli {
@@ -37,6 +38,23 @@ ExitCode list_subjects(bool json) {
     }
     fmt::print("{:<28}  op={} weights={} dtypes={} profile={} order={}\n", d.name, words(d.ops),
                words(d.weights), words(d.dtypes), d.profile, to_string(d.arithmetic.order));
+  }
+  return ExitCode::kPassed;
+}
+
+// The covers of all subjects: counts, why pairs are none, and the cases.
+ExitCode list_pairs() {
+  Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(subject_names());
+  if (!subjects.ok()) return refuse(subjects.error());
+  std::vector<const Declaration*> declarations;
+  for (const auto& subject : *subjects) declarations.push_back(&subject->declaration());
+  for (const PairwiseCover& cover : pairwise_covers(declarations)) {
+    std::int64_t excluded = 0;
+    for (const auto& [reason, pairs] : cover.excluded) excluded += pairs;
+    fmt::print("{}: {} subjects, {} pairs in {} cases, {} pairs excluded\n", cover.family, cover.subjects,
+               cover.possible, cover.cases.size(), excluded);
+    for (const auto& [reason, pairs] : cover.excluded) fmt::print("  excluded {}: {}\n", pairs, reason);
+    for (const CoverCase& one : cover.cases) fmt::print("  {}: {}\n", one.subject, to_string(one.line));
   }
   return ExitCode::kPassed;
 }
@@ -108,7 +126,7 @@ constexpr Kind kWords[] = {
 };
 
 std::vector<std::string> kinds() {
-  std::vector<std::string> names = {"subjects", "cases"};
+  std::vector<std::string> names = {"subjects", "cases", "pairs"};
   for (const Kind& kind : kWords) names.emplace_back(kind.name);
   return names;
 }
@@ -116,6 +134,7 @@ std::vector<std::string> kinds() {
 ExitCode list(const Options& options) {
   if (options.what == "subjects") return list_subjects(options.json);
   if (options.what == "cases") return list_cases(options.tier);
+  if (options.what == "pairs") return list_pairs();
   for (const Kind& kind : kWords) {
     if (options.what != kind.name) continue;
     kind.print();
@@ -137,6 +156,7 @@ void add_list(CLI::App& app, ExitCode& code) {
       "Examples:\n"
       "  moe4 list subjects            names for --subject\n"
       "  moe4 list cases --tier ci     case lines, ready for `moe4 run @FILE`\n"
+      "  moe4 list pairs               the pairwise covers that the ci tier adds\n"
       "  moe4 list policies            names for --policy and for case lines");
   command->callback([options, &code] { code = list(*options); });
 }

@@ -15,14 +15,47 @@ using Clock = std::chrono::steady_clock;
 // Of each subject so many failures get their fault named: a kernel that fails everywhere must not take hours.
 constexpr std::int64_t kNamedFaults = 3;
 
-std::vector<Case> cases_of_shard(const std::vector<Case>& cases, const GateOptions& options) {
-  std::vector<Case> own;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const auto turn = static_cast<std::int64_t>(i) % options.shard.count;
-    if (turn != options.shard.index - 1) continue;
-    own.push_back(cases[i]);
-    own.back().seed += options.seed;
+// The list, and behind it the cases that are one subject's alone.
+struct Lines {
+  std::vector<Case> list, covers;
+  std::vector<std::string> owners;  // of each of covers
+
+  std::vector<Case> all() const {
+    std::vector<Case> lines = list;
+    lines.insert(lines.end(), covers.begin(), covers.end());
+    return lines;
   }
+};
+
+Lines lines_of(const std::vector<Case>& cases, std::span<Subject* const> subjects,
+               const GateOptions& options) {
+  Lines lines;
+  lines.list = cases;
+  if (!options.pairs) return lines;
+  std::vector<const Declaration*> declarations;
+  for (const Subject* subject : subjects) declarations.push_back(&subject->declaration());
+  for (PairwiseCover& cover : pairwise_covers(declarations)) {
+    for (CoverCase& one : cover.cases) {
+      lines.owners.push_back(std::move(one.subject));
+      lines.covers.push_back(std::move(one.line));
+    }
+  }
+  return lines;
+}
+
+Lines lines_of_shard(const Lines& whole, const GateOptions& options) {
+  Lines own;
+  std::int64_t place = 0;
+  const auto take = [&](const std::vector<Case>& from, std::vector<Case>& to, bool owned) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (place++ % options.shard.count != options.shard.index - 1) continue;
+      to.push_back(from[i]);
+      to.back().seed += options.seed;
+      if (owned) own.owners.push_back(whole.owners[i]);
+    }
+  };
+  take(whole.list, own.list, false);
+  take(whole.covers, own.covers, true);
   return own;
 }
 
@@ -70,12 +103,18 @@ class GateRun {
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   // Every case, or why it did not run.
-  void whole_list(const std::vector<Case>& lines) {
-    total_ = static_cast<std::int64_t>(lines.size() * subjects_.size());
-    report.cases = static_cast<std::int64_t>(lines.size());
-    for_each_case(
-        subjects_, lines, [&] { return !why_no_more().empty(); },
-        [&](const Case& line, const CaseSource& data) { one_case(line, data, why_no_more()); });
+  void whole_list(const Lines& lines) {
+    report.cases = static_cast<std::int64_t>(lines.list.size() + lines.covers.size());
+    total_ = report.cases * static_cast<std::int64_t>(subjects_.size());
+    const auto stop = [&] { return !why_no_more().empty(); };
+    for_each_case(subjects_, lines.list, stop,
+                  [&](const Case& line, const CaseSource& data) { one_case(line, data, why_no_more()); });
+    std::size_t next = 0;
+    for_each_case(subjects_, lines.covers, stop, [&](const Case& line, const CaseSource& data) {
+      owner_ = lines.owners[next++];
+      one_case(line, data, why_no_more());
+    });
+    owner_.clear();
   }
 
   // As many more of them as the time allows.
@@ -121,6 +160,10 @@ class GateRun {
   CaseResult judged(std::size_t s, const Case& line, const CaseSource& data, const std::string& late,
                     bool& noted) {
     Subject& subject = *subjects_[s];
+    if (!owner_.empty() && owner_ != subject.declaration().name) {
+      return not_run(subject, line, VerdictStatus::kUnsupported,
+                     "a case of the pairwise cover, for " + owner_);
+    }
     if (std::optional<std::string> refusal = subject.declaration().refuses(line)) {
       return not_run(subject, line, VerdictStatus::kUnsupported, std::move(*refusal));
     }
@@ -145,6 +188,7 @@ class GateRun {
   std::span<Subject* const> subjects_;
   const GateOptions& options_;
   Held held_;
+  std::string owner_;  // of the case in flight, if it has one
   Clock::time_point start_ = Clock::now();
   std::int64_t done_ = 0, total_ = 0;
 };
@@ -185,6 +229,10 @@ std::vector<std::string> GateReport::unmet() const {
     sentences.push_back("shard " + std::to_string(absent) + " is missing");
   }
   for (const std::string& reason : unusable) sentences.push_back("unusable case: " + reason);
+  for (const PairsJudged& family : pairs) {
+    if (family.lost.empty()) continue;
+    sentences.push_back(to_string(family) + ", among the others " + family.lost.front());
+  }
   return sentences;
 }
 
@@ -197,16 +245,30 @@ ExitCode GateReport::exit_code() const {
 GateReport run_gate(std::span<Subject* const> subjects, const std::vector<Case>& cases,
                     const GateOptions& options) {
   GateRun run(subjects, options);
-  const std::vector<Case> own = cases_of_shard(cases, options);
-  run.report.list = identity_of(cases);
+  const Lines whole = lines_of(cases, subjects, options);
+  const Lines own = lines_of_shard(whole, options);
+  run.report.list = identity_of(whole.all());
   run.whole_list(own);
-  if (options.rounds) run.more_rounds(own, *options.rounds);
+  if (options.rounds) run.more_rounds(own.list, *options.rounds);
   const Floors floors = floors_of_shard(options.floors, options.shard);
   for (std::size_t s = 0; s < subjects.size(); ++s) {
-    run.report.tallies[s].close(subjects[s]->declaration(), own, floors);
+    run.report.tallies[s].close(subjects[s]->declaration(), own.all(), floors);
   }
+  if (options.pairs && options.shard.count <= 1) run.report.pairs = pairs_of_tallies(run.report.tallies);
   run.report.seconds = run.seconds();
   return std::move(run.report);
+}
+
+std::vector<PairsJudged> pairs_of_tallies(const std::vector<Tally>& tallies) {
+  std::vector<Declaration> declarations;
+  std::vector<const Declaration*> pointers;
+  std::vector<std::span<const CaseResult>> results;
+  for (const Tally& tally : tallies) declarations.push_back(parse_declaration(tally.declared).value());
+  for (std::size_t t = 0; t < tallies.size(); ++t) {
+    pointers.push_back(&declarations[t]);
+    results.emplace_back(tallies[t].results);
+  }
+  return pairs_judged(pointers, results);
 }
 
 }  // namespace moe4::oracle

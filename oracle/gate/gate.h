@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "oracle/gate/known.h"
+#include "oracle/gate/pairwise.h"
 #include "oracle/gate/tally.h"
 
 namespace moe4::oracle {
@@ -23,7 +24,10 @@ struct GateOptions {
   std::uint64_t seed = 0;  // added to the seed of every case; 0: the list's own data
   Shard shard;
   std::chrono::duration<double> time{0};  // no case starts after this; 0: no limit
-  bool relations = true;                  // hold some cases against further runs (VER-18, VER-19)
+  // After the list the cases of each family's pairwise cover, each against its own subject; every pair must
+  // be judged.
+  bool pairs = false;
+  bool relations = true;  // hold some cases against further runs (VER-18, VER-19)
   // After the list the list again, with other data each time, until `time` is up: round n adds this and n to
   // the seed of every case.
   std::optional<std::uint64_t> rounds;
@@ -56,11 +60,12 @@ struct GateReport {
   std::vector<std::int64_t> missing;  // shards that are not in a merged report
   std::string interrupted;            // why it ended early; empty: it did not
   std::vector<Tally> tallies;         // one a subject, in the order given
+  std::vector<PairsJudged> pairs;     // where they were asked for, of the whole list
   std::optional<BaselineComparison> baseline;
   double seconds = 0;  // wall time
 
   // What keeps the gate as a whole from being green, a sentence each: nothing ran, an unusable case, a
-  // missing shard, an interruption.
+  // missing shard, an interruption, pairs of values that were not judged.
   std::vector<std::string> unmet() const;
   // With an unmet condition, here or of a subject, never 0.
   ExitCode exit_code() const;
@@ -72,6 +77,9 @@ struct GateReport {
 // hold every pair, fill, routing and tail. merge_reports() (oracle/gate/merge.h) judges the others.
 GateReport run_gate(std::span<Subject* const> subjects, const std::vector<Case>& cases,
                     const GateOptions& options);
+
+// What the tallies, which are whole, have of the pairs of values.
+std::vector<PairsJudged> pairs_of_tallies(const std::vector<Tally>& tallies);
 
 // The same floors for one of several shards, as above.
 Floors floors_of_shard(const Floors& floors, const Shard& shard);

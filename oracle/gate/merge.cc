@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "oracle/gate/tiers.h"
+
 namespace moe4::oracle {
 namespace {
 
@@ -108,6 +110,8 @@ Result<GateReport> merge_reports(const std::vector<GateReport>& parts,
     if (!tally.ok()) return tally.error();
     whole.tallies.push_back(std::move(*tally));
   }
+  const Tier* tier = find_tier(whole.tier);
+  if (tier != nullptr && tier->pairs) whole.pairs = pairs_of_tallies(whole.tallies);
   return whole;
 }
 

@@ -14,7 +14,8 @@ struct Tier {
   std::string_view list;  // fixtures/regressions/found.cases, then fixtures/lists/NAME.cases
   std::string_view purpose;
   Floors floors;
-  bool rounds = false;  // after the list, new data until the time is up
+  bool pairs = false;   // after the list the pairwise covers of the subjects
+  bool rounds = false;  // after that, new data until the time is up
 };
 
 const std::vector<Tier>& tiers();

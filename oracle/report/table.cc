@@ -203,7 +203,9 @@ std::string gate_summary(const GateReport& report) {
     text += fmt::format("; shard {}/{}: pairs, fills, routings, tails and tightness are judged by moe4 merge",
                         report.shard.index, report.shard.count);
   }
-  return text + "\n";
+  text += "\n";
+  for (const PairsJudged& family : report.pairs) text += to_string(family) + "\n";
+  return text;
 }
 
 }  // namespace moe4::oracle

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <stdexcept>
 
 #include "gpu/device/device.h"
@@ -186,6 +187,8 @@ class Replay : public testing::TestWithParam<std::string_view> {
   }
 };
 
+class ReplayOnce : public Replay {};
+
 TEST_P(Replay, IndexedLaunchServesEveryRouting) {
   const Deployment& deployment = *find_deployment(GetParam());
   const Layer layer({kTokens, kIn});
@@ -194,6 +197,23 @@ TEST_P(Replay, IndexedLaunchServesEveryRouting) {
       weight, {.op = "indexed", .capability = deployment.capabilities.front(), .in = kIn, .rows = kRouted});
   ASSERT_NE(kernel.variant, nullptr) << kernel.error;
   replay_indexed(layer, weight, kernel);
+}
+
+// Prefill and decode read the same bytes: h200_tp8 packs once and takes other tiles for more ids a block.
+TEST_F(ReplayOnce, OnePackedWeightServesBothPhases) {
+  const Layer layer({kTokens, kIn});
+  const PackedWeight weight = layer.packed("h200_tp8");
+  EXPECT_EQ(weight.deployment->phase, Phase::kMixed);
+  std::set<std::string_view> kernels;
+  for (const std::int32_t block_m : {8, 32, 64, 128}) {
+    SCOPED_TRACE(block_m);
+    const PickedKernel kernel =
+        pick_kernel(weight, {.op = "indexed", .in = kIn, .rows = kRouted, .block_m = block_m});
+    ASSERT_NE(kernel.variant, nullptr) << kernel.error;
+    kernels.insert(kernel.variant->name);
+    replay_indexed(layer, weight, kernel);
+  }
+  EXPECT_EQ(kernels.size(), 4u);
 }
 
 // The blocks of stream-K count turns in global memory; each launch leaves the counts as it found them.
@@ -216,9 +236,7 @@ INSTANTIATE_TEST_SUITE_P(Deployments, Replay,
                                          "blackwell_decode_ep8"),
                          [](const auto& deployment) { return std::string(deployment.param); });
 
-class ReplayGrouped : public Replay {};
-
-TEST_F(ReplayGrouped, ContiguousLaunchServesEveryRouting) {
+TEST_F(ReplayOnce, ContiguousLaunchServesEveryRouting) {
   constexpr std::int64_t kRows = 3 * 128;
   const Layer layer({kRows, kIn});
   const PackedWeight weight = layer.packed("h200_grouped_prefill");
@@ -246,7 +264,7 @@ TEST_F(ReplayGrouped, ContiguousLaunchServesEveryRouting) {
   }
 }
 
-TEST_F(ReplayGrouped, MaskedLaunchServesEveryRouting) {
+TEST_F(ReplayOnce, MaskedLaunchServesEveryRouting) {
   const Layer layer({kExperts, kMaxM, kIn});
   const PackedWeight weight = layer.packed("h200_grouped_decode");
   const PickedKernel kernel =
