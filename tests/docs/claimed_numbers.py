@@ -30,8 +30,8 @@ def power(value):
 
 TIERS, CHILD, DIAGNOSE = "oracle/gate/tiers.cc", "oracle/subject/child/child_process.h", "oracle/diagnose/diagnose.cc"
 FACTS = [
-    ("docs/cli.md", "the tier's floor (smoke {},", TIERS, r'"smoke".*floors\((\d+)\)', same),
-    ("docs/cli.md", "ci and nightly {})", TIERS, r'"ci".*floors\((\d+)\)', same),
+    ("docs/cli.md", "the tier's floor (smoke {},", TIERS, r'"smoke"[^{}]*floors\((\d+)\)', same),
+    ("docs/cli.md", "ci and nightly {})", TIERS, r'"ci"[^{}]*floors\((\d+)\)', same),
     ("docs/cli.md", "ci and nightly {})", TIERS, r'"nightly"[^{}]*floors\((\d+)\)', same),
     ("docs/cli.md", "less than {} % of the outputs of `real` BF16 data", TIERS, r"real_singletons = ([\d.]+)", percent),
     ("docs/declaration.md", "less than {} % of the outputs of `real` BF16 data", TIERS, r"real_singletons = ([\d.]+)", percent),

@@ -5,8 +5,8 @@
 A command is an indented line of README.md or docs/**/*.md that begins with moe4, ./dev, python3, sha256sum, cc, pip or
 ./PROGRAM. The indented lines below it, up to the next command or the end of the block, are its output: they must be the
 first lines that it prints, or all of them; a line "…" stands for any lines, "…" inside of a line for anything. Blanks at ends of lines don't count. Commands
-of a page run one after another in one folder that holds links to fixtures/, docs/ and tests/, to the repository as source/ and
-to the build as build/release. What can't run here stands in
+of a page run one after another in one folder that holds links to fixtures/, docs/, tests/ and oracle/, and to the build as
+build/release, as in a clone. What can't run here stands in
 NOT_RUN, with the reason; a command of NOT_RUN that no page shows any more is an error, so that the list stays short.
 
 python3 is that of the first folder of MOE4_VENVS that is there. Without the CUDA kernels, NumPy or PyTorch the commands that
@@ -176,9 +176,8 @@ def main(moe4, root, only=None):
         if name in READERS:
             check_reader(name, text, problems)
         with tempfile.TemporaryDirectory() as folder:
-            for linked in ("fixtures", "docs", "tests"):
+            for linked in ("fixtures", "docs", "tests", "oracle"):
                 os.symlink(root / linked, pathlib.Path(folder) / linked)
-            os.symlink(root, pathlib.Path(folder) / "source")
             os.mkdir(pathlib.Path(folder) / "build")
             os.symlink(pathlib.Path(moe4).parents[1], pathlib.Path(folder) / "build" / "release")
             environment = {**os.environ, "PATH": f"{os.path.dirname(moe4)}:{os.environ['PATH']}",
