@@ -26,7 +26,14 @@ std::string cuda_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-bool kills_context(CudaStatus status) { return status >= cuda_status::kIllegalAddress; }
+bool kills_context(CudaStatus status) {
+  // Illegal address, launch timeout, destroyed context, assert; 714 to 719: stack error, illegal instruction,
+  // misaligned address, invalid address space, invalid program counter, launch failure.
+  constexpr CudaStatus kDestroyed = 709, kFirstFault = 714;
+  return status == cuda_status::kIllegalAddress || status == cuda_status::kLaunchTimeout ||
+         status == kDestroyed || status == cuda_status::kAssert ||
+         (status >= kFirstFault && status <= cuda_status::kLaunchFailed);
+}
 
 CudaSession::~CudaSession() {
   if (lost_) return;  // its end is the process's: with a kernel that hangs, every call here would

@@ -62,7 +62,8 @@ struct OpenedCuda {
 // for_work false: only asks what is there, and makes no context (which takes time and memory).
 OpenedCuda open_cuda(const CudaSettings& settings, bool for_work = true);
 
-// Does this status mean that the context is gone?
+// Does this status mean that the context is gone? A fault of a running kernel does; a launch that is refused
+// does not.
 bool kills_context(CudaStatus status);
 
 }  // namespace moe4::gpu

@@ -73,6 +73,14 @@ FACTS = [
     ("docs/executor.md", "blocks of the same round of {} still run", "gpu/ptx/run/launch.cc", r"kRound = (\d+)", same),
     ("docs/design.md", "{} limbs for a dot product,", "reference/accumulate/exact_widths.h", r"kDotLimbs = (\d+)", same),
     ("docs/design.md", "{} for an output.", "reference/accumulate/exact_widths.h", r"kOutputLimbs = (\d+)", same),
+    ("docs/cuda.md", "({} KiB on each side)", "gpu/device/cuda_buffers.cc", r"kGuard = ([^;]+);", in_(1024)),
+    ("docs/cuda.md", "in a child process, {} a start", "oracle/subject/command_subject.h", r"batch = (\d+)", same),
+    ("docs/cuda.md", "one run of its kernel 1/{} of it", "oracle/subject/gpu/cuda_subject.cc", r"kRunsInALimit = (\d+)", same),
+    ("docs/cuda.md", "CUDA {} is the oldest", "gpu/device/cuda_session.cc", r"kOldestDriver = (\d+)",
+     lambda version: f"{version // 1000}.{version % 1000 // 10}"),
+    ("docs/cuda.md", "{} MiB are written before each run", "gpu/device/cuda_timing.h", r"flush_bytes = std::uint64_t\{(\d+)\}", same),
+    ("docs/cuda.md", "one tile of rows, {} outputs", "gpu/measure/counted.cc", r"kOut = (\d+)", same),
+    ("docs/cuda.md", "outputs and {} inputs", "gpu/measure/counted.cc", r"kIn = (\d+)", same),
     ("docs/fast.md", "meet up to {} rows of tokens", "reference/fast/token_panel.cc", r"kMaxPanelRows = (\d+)", same),
 ]
 

@@ -164,6 +164,14 @@ TEST_F(CudaDeviceTest, AFaultTakesTheContext) {
   }
 }
 
+TEST_F(CudaDeviceTest, OnlyFaultsOfRunningKernelsAreFatal) {
+  for (const CudaStatus fault : {700, 702, 709, 710, 714, 715, 716, 717, 718, 719})
+    EXPECT_TRUE(kills_context(fault)) << fault;
+  // Too many resources, a cooperative grid too large, no permission, what a capture refuses.
+  for (const CudaStatus refusal : {0, 1, 2, 209, 600, 701, 704, 720, 800, 900})
+    EXPECT_FALSE(kills_context(refusal)) << refusal;
+}
+
 TEST_F(CudaDeviceTest, AKernelWithoutAnEndIsStopped) {
   open("budget=20000");
   const LaunchOutcome outcome = run(copy_kernel("LOOP:\nbra LOOP;"));
