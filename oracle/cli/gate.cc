@@ -126,7 +126,11 @@ ExitCode gate(const Options& options) {
   finish_case_when_interrupted();
   GateReport result = run_gate(pointers, *cases, settings);
   if (before) result.baseline = compare_with_baseline(result, *before);
-  return more_urgent(code, publish(result, *targets));
+  code = more_urgent(code, publish(result, *targets));
+  if (const std::string why = gpu_left_out(options.subjects); !why.empty()) {
+    fmt::print("cuda: SKIPPED({})\n", why);
+  }
+  return code;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "oracle/case/nearest.h"
 #include "oracle/cli/interrupt.h"
@@ -63,9 +64,11 @@ void add_subject_options(CLI::App& command, SubjectOptions& options) {
   command.add_option("--declare", options.declare,
                      "The declaration of --ptx, --command or --plugin: a JSON file");
   command
-      .add_option("--device", options.device,
-                  "Where kernels and --ptx run: executor, or cuda (docs/cuda.md); default executor")
-      ->check(CLI::IsMember({"executor", "cuda"}));
+      .add_option(
+          "--device", options.device,
+          "Where kernels and --ptx run: executor, cuda, or all: the executor, and a GPU if there is one "
+          "(docs/cuda.md); default executor")
+      ->check(CLI::IsMember({"executor", "cuda", "all"}));
   add_cuda_options(command, options.cuda);
   command
       .add_option("--limit-time", options.limit_time,
@@ -167,10 +170,7 @@ Result<std::unique_ptr<Subject>> open_plugin(const SubjectOptions& o) {
                               selector_of(o, "--plugin " + shell_word(o.plugin)), settings);
 }
 
-}  // namespace
-
-Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const SubjectOptions& options) {
-  if (options.empty() && options.device == "executor") return open_subjects(kernel_names());
+Status unfit(const SubjectOptions& options) {
   const std::pair<const char*, const std::string&> kinds[] = {
       {"ptx", options.ptx}, {"command", options.command}, {"plugin", options.plugin}};
   std::string given;
@@ -184,18 +184,41 @@ Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const SubjectOptions
   if (given.empty() && !options.declare.empty()) {
     return Error{"declare", options.declare, "goes with --ptx FILE, --command CMD or --plugin LIB"};
   }
-  if (options.device == "cuda") return open_on_cuda(options);
-  Result<std::vector<std::unique_ptr<Subject>>> subjects = open_subjects(options.names);
-  if (!subjects.ok() || given.empty()) return subjects;
+  return {};
+}
+
+// Kernels and a PTX file on the executor, programs, plug-ins.
+Result<std::vector<std::unique_ptr<Subject>>> open_without_gpu(const SubjectOptions& options) {
+  const bool foreign = !options.ptx.empty() || !options.command.empty() || !options.plugin.empty();
+  Result<std::vector<std::unique_ptr<Subject>>> subjects =
+      open_subjects(options.names.empty() && !foreign ? kernel_names() : options.names);
+  if (!subjects.ok() || !foreign) return subjects;
   ExecutorSettings settings;
   settings.printed = options.printed;
-  Result<std::unique_ptr<Subject>> subject = given == "ptx"
+  Result<std::unique_ptr<Subject>> subject = !options.ptx.empty()
                                                  ? open_ptx_subject(options.ptx, options.declare, settings)
-                                             : given == "command" ? open_command(options)
-                                                                  : open_plugin(options);
+                                             : !options.command.empty() ? open_command(options)
+                                                                        : open_plugin(options);
   if (!subject.ok()) return subject.error();
   subjects->push_back(std::move(*subject));
   return subjects;
+}
+
+}  // namespace
+
+Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const SubjectOptions& options) {
+  if (Status status = unfit(options)) return *status;
+  if (options.device == "cuda") return open_on_cuda(options);
+  Result<std::vector<std::unique_ptr<Subject>>> subjects = open_without_gpu(options);
+  if (!subjects.ok() || options.device == "executor" || !gpu_left_out(options).empty()) return subjects;
+  Result<std::vector<std::unique_ptr<Subject>>> there = open_on_cuda(options);
+  if (!there.ok()) return there.error();
+  std::move(there->begin(), there->end(), std::back_inserter(*subjects));
+  return subjects;
+}
+
+std::string gpu_left_out(const SubjectOptions& options) {
+  return options.device == "all" ? gpu::open_cuda(options.cuda, false).error : "";
 }
 
 }  // namespace moe4::oracle::cli

@@ -45,4 +45,7 @@ Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const std::vector<st
 // All that the options name, in their order; every kernel when they name nothing.
 Result<std::vector<std::unique_ptr<Subject>>> open_subjects(const SubjectOptions& options);
 
+// --device all: why no GPU is among them; empty: one is, or none was asked for.
+std::string gpu_left_out(const SubjectOptions& options);
+
 }  // namespace moe4::oracle::cli

@@ -205,6 +205,21 @@ TEST_F(CudaCli, TheGateJudgesAndCompares) {
   EXPECT_GT(report["subjects"][0]["cases"]["passed"], 5);
 }
 
+TEST_F(CudaCli, AllIsTheExecutorAndAGpuIfThereIsOne) {
+  if (!kernels_) GTEST_SKIP() << "built without the CUDA Toolkit";
+  const std::vector<std::string> words = {"gate",    "--device", "all", "--subject", "combine_once_bf16",
+                                          "--shard", "1/8"};
+  const Outcome both = moe4(words);
+  EXPECT_EQ(both.code, 0) << both.out << both.err;
+  EXPECT_HAS(both.out, "combine_once_bf16 ");
+  EXPECT_HAS(both.out, "combine_once_bf16@cuda ");
+  use_fake_driver("no-device");
+  const Outcome one = moe4(words);
+  EXPECT_EQ(one.code, 0) << one.out << one.err;
+  EXPECT_EQ(one.out.find("@cuda"), std::string::npos) << one.out;
+  EXPECT_HAS(one.out, "cuda: SKIPPED(no device: cuInit: CUDA_ERROR_NO_DEVICE)");
+}
+
 TEST_F(CudaCli, ProbesAreRecordedThroughTheDriver) {
   const Outcome record =
       moe4({"fixtures", "hardware", "record", "--device", "cuda", "--out", path("chip"), "--count", "32"});
