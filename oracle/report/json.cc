@@ -60,6 +60,10 @@ Json verdict_object(const Verdict& verdict, Dtype output) {
                {"bits_compared", verdict.bits_compared},
                {"bits_differ", verdict.bits_differ},
                {"pairs", verdict.coverage.count()}};
+  if (verdict.twin_compared > 0) {
+    json["executor_compared"] = verdict.twin_compared;
+    json["executor_differ"] = verdict.twin_differ;
+  }
   if (verdict.proof) {
     json["proof"] = {{"proved", verdict.proof->proved},
                      {"largest_units", verdict.proof->largest_units},

@@ -108,6 +108,10 @@ CaseResult result_in(const JsonReader& json, const std::string& subject) {
   v.stray = json.whole("stray");
   v.bits_compared = json.whole("bits_compared");
   v.bits_differ = json.whole("bits_differ");
+  if (json.has("executor_compared")) {
+    v.twin_compared = json.whole("executor_compared");
+    v.twin_differ = json.whole("executor_differ");
+  }
   v.singleton_share = json.number("singleton_share");
   v.max_ulp = json.number("max_ulp");
   if (json.has("where")) v.where = json.texts("where");

@@ -113,7 +113,7 @@ Result<std::unique_ptr<Subject>> make_cuda_subject(const HostedSubject& hosted,
   Result<std::unique_ptr<Subject>> executor = on_executor(hosted, executor_settings);
   if (!executor.ok()) return executor.error();
   Declaration declaration = (*executor)->declaration();
-  declaration.name += "@cuda";
+  declaration.name += "/cuda";
   const std::string selector = selector_of(hosted);
   auto subject = std::make_unique<CudaSubject>(declaration, selector, executor_settings.chip);
   if (!asked.session) {

@@ -21,7 +21,7 @@ struct CudaSubjectSettings {
 // "hopper" of a chip of capability 90; empty: no rule of ACC-14 is known for it.
 std::string generation_of(int capability);
 
-// The subject is named NAME@cuda. Its declaration is the kernel's, with the chip's generation where it
+// The subject is named NAME/cuda. Its declaration is the kernel's, with the chip's generation where it
 // declares tensor cores (VER-20). An Error: no such variant, or files that declare nothing valid.
 Result<std::unique_ptr<Subject>> make_cuda_subject(const HostedSubject& hosted,
                                                    const CudaSubjectSettings& settings);

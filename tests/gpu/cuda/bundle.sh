@@ -52,7 +52,7 @@ moe4 gate --tier smoke --subject combine_once_f32 >"$work/out" || { cat "$work/o
 grep -q '^PASSED' "$work/out" || { cat "$work/out"; fail "gate: not PASSED"; }
 moe4 gate --tier smoke --subject combine_once_f32 --device cuda --cuda-driver "$at/there/libcuda_fake.so" >"$work/out" ||
   { cat "$work/out"; fail "gate --device cuda"; }
-grep -q 'combine_once_f32@cuda' "$work/out" || { cat "$work/out"; fail "gate --device cuda: not there"; }
+grep -q 'combine_once_f32/cuda' "$work/out" || { cat "$work/out"; fail "gate --device cuda: not there"; }
 if moe4 gate --device cuda --cuda-driver /none --subject combine_once_f32 >"$work/out"; then fail "no driver is not red"; fi
 grep -q 'SKIPPED(no device)' "$work/out" || { cat "$work/out"; fail "no driver is not said"; }
 moe4 fixtures hardware record --device cuda --cuda-driver "$at/there/libcuda_fake.so" --count 32 --out "$at/tmp/recorded" >"$work/out" ||

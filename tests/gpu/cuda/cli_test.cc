@@ -52,7 +52,7 @@ class CudaCli : public CliCommand {
 TEST_F(CudaCli, AHealthyKernelPasses) {
   const Outcome outcome = planted("st.global.u16 [%rd5], %h1;");
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_HAS(outcome.out, "PASSED copy@cuda: ");
+  EXPECT_HAS(outcome.out, "PASSED copy/cuda: ");
   EXPECT_HAS(outcome.out, "51 outputs have the bits of the executor");
 }
 
@@ -108,7 +108,7 @@ TEST_F(CudaCli, WithoutAGpuNothingRanAndThatIsRed) {
   ::setenv("MOE4_CUDA_DRIVER", "/no/such/libcuda.so", 1);
   const Outcome gate = moe4({"gate", "--device", "cuda", "--subject", "combine_once_f32", "--shard", "1/20"});
   EXPECT_EQ(gate.code, 3) << gate.out << gate.err;
-  EXPECT_HAS(gate.out, "combine_once_f32@cuda");
+  EXPECT_HAS(gate.out, "combine_once_f32/cuda");
   EXPECT_HAS(gate.out, "SKIPPED(no device)");
   EXPECT_HAS(gate.out, "nothing ran: no device: the CUDA driver cannot be opened: ");
   EXPECT_HAS(gate.out, "NOTHING RAN");
@@ -198,11 +198,20 @@ TEST_F(CudaCli, TheGateJudgesAndCompares) {
   const Outcome gate = moe4(
       {"gate", "--device", "cuda", "--subject", "combine_once_bf16", "--report", "json=" + path("json")});
   EXPECT_EQ(gate.code, 0) << gate.out << gate.err;
-  EXPECT_HAS(gate.out, "combine_once_bf16@cuda");
+  EXPECT_HAS(gate.out, "combine_once_bf16/cuda");
   EXPECT_HAS(gate.out, "outputs compared with the executor's, 0 have other bits");
   const nlohmann::json report = nlohmann::json::parse(*read_file(path("json")));
-  EXPECT_EQ(report["subjects"][0]["name"], "combine_once_bf16@cuda");
+  EXPECT_EQ(report["subjects"][0]["name"], "combine_once_bf16/cuda");
   EXPECT_GT(report["subjects"][0]["cases"]["passed"], 5);
+  std::int64_t compared = 0;
+  for (const nlohmann::json& result : report["subjects"][0]["results"])
+    compared += result.value("executor_compared", 0);
+  EXPECT_GT(compared, 100);
+  // A report that is read again says the same.
+  const Outcome merged = moe4({"merge", path("json")});
+  EXPECT_EQ(merged.code, 0) << merged.out << merged.err;
+  EXPECT_HAS(merged.out,
+             "combine_once_bf16/cuda: " + std::to_string(compared) + " outputs compared with the executor's");
 }
 
 TEST_F(CudaCli, AllIsTheExecutorAndAGpuIfThereIsOne) {
@@ -212,11 +221,11 @@ TEST_F(CudaCli, AllIsTheExecutorAndAGpuIfThereIsOne) {
   const Outcome both = moe4(words);
   EXPECT_EQ(both.code, 0) << both.out << both.err;
   EXPECT_HAS(both.out, "combine_once_bf16 ");
-  EXPECT_HAS(both.out, "combine_once_bf16@cuda ");
+  EXPECT_HAS(both.out, "combine_once_bf16/cuda ");
   use_fake_driver("no-device");
   const Outcome one = moe4(words);
   EXPECT_EQ(one.code, 0) << one.out << one.err;
-  EXPECT_EQ(one.out.find("@cuda"), std::string::npos) << one.out;
+  EXPECT_EQ(one.out.find("/cuda"), std::string::npos) << one.out;
   EXPECT_HAS(one.out, "cuda: SKIPPED(no device: cuInit: CUDA_ERROR_NO_DEVICE)");
 }
 
