@@ -1,4 +1,5 @@
 #include "oracle/gate/fuzz.h"
+#include "oracle/case/counted.h"
 
 #include <fmt/core.h>
 
@@ -59,9 +60,11 @@ ExitCode fuzz(const Options& options) {
     keep(failure.minimal, &failure.found.line);
   };
   const FuzzReport report = run_fuzz(pointers, settings);
-  fmt::print("{}: {} cases drawn with seed {}, {} judged runs of {} subjects, {} failures, {:.1f} s\n",
-             report.failures.empty() ? (report.runs == 0 ? "NOTHING RAN" : "PASSED") : "FAILED", report.cases,
-             options.seed, report.runs, subjects->size(), report.failures.size(), report.seconds);
+  fmt::print("{}: {} drawn with seed {}, {} of {}, {}, {:.1f} s\n",
+             report.failures.empty() ? (report.runs == 0 ? "NOTHING RAN" : "PASSED") : "FAILED",
+             counted(report.cases, "case"), options.seed, counted(report.runs, "judged run"),
+             counted(static_cast<std::int64_t>(subjects->size()), "subject"),
+             counted(static_cast<std::int64_t>(report.failures.size()), "failure"), report.seconds);
   if (report.unusable > 0) {
     fmt::print("{} drawn cases could not be generated and count for nothing\n", report.unusable);
   }

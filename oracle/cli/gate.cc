@@ -99,6 +99,7 @@ ExitCode gate(const Options& options) {
   settings.tier = std::string((*tier)->name);
   settings.floors = (*tier)->floors;
   settings.pairs = (*tier)->pairs;
+  settings.hold = (*tier)->hold;
   settings.shard = *shard;
   settings.known = std::move(*known);
   settings.time = std::chrono::duration<double>(options.time);

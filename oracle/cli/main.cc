@@ -97,7 +97,11 @@ ExitCode run(int argc, char** argv) {
 }  // namespace
 
 ExitCode refuse(std::string_view message) {
-  fmt::print(stderr, "moe4: {}\n", printable(message));
+  // A hostile file can make a value of any length; what is wrong with it stands at the ends.
+  constexpr std::size_t kBegin = 1200, kEnd = 600;
+  std::string text(message);
+  if (text.size() > kBegin + kEnd) text.replace(kBegin, text.size() - kBegin - kEnd, " … ");
+  fmt::print(stderr, "moe4: {}\n", printable(text));
   return ExitCode::kUsage;
 }
 

@@ -138,6 +138,7 @@ void add_selftest(CLI::App& app, ExitCode& code) {
       "Examples:\n"
       "  moe4 selftest\n"
       "  moe4 selftest --fault one_nibble_step --fault store_ties_away --seed 7\n"
+      "  moe4 selftest --control 'order=lanes(32,8)+shfl' --control 'order=split(2) as order=seq'\n"
       "  moe4 selftest --mutate mxfp4_linear_tile_bf16\n"
       "  moe4 selftest --mutate kernel.ptx --declare kernel.json --time 60\n"
       "  moe4 selftest --mutate mxfp4_linear_warp_f32 --kinds barrier,order,predicate --limit 100");

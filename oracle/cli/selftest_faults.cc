@@ -16,7 +16,17 @@ void add_fault_options(CLI::App& command, FaultOptions& options, CLI::Option* mu
                   "Only this fault (docs/faults.md); repeatable; then no healthy controls")
       ->take_all()
       ->excludes(mutated);
-  command.add_option("--cases", options.cases, "A case line or @LIST, in place of the lists of smoke and ci")
+  command
+      .add_option(
+          "--control", options.controls,
+          "Only this healthy kernel: 'ARITHMETIC', or 'ARITHMETIC as ARITHMETIC' for what it computes "
+          "and what it declares (docs/declaration.md); repeatable; then no faults but those of --fault")
+      ->take_all()
+      ->excludes(mutated);
+  command
+      .add_option("--cases", options.cases,
+                  "A case line or @LIST, in place of the lists of smoke and ci; with --control alone "
+                  "of the cases of healthy kernels")
       ->excludes(mutated);
   command.add_flag("--quick", options.quick, "Neither shrink what was caught nor name it")->excludes(mutated);
   command.add_option("--json", options.json, "Also write the kill table as JSON to this file")
@@ -34,7 +44,13 @@ ExitCode selftest_faults(const FaultOptions& options, std::uint64_t seed) {
   settings.seed = seed;
   settings.only = options.faults;
   settings.shrink = settings.name = !options.quick;
-  if (!options.faults.empty()) settings.controls.clear();
+  settings.plant = options.controls.empty() || !options.faults.empty();
+  if (!options.faults.empty() || !options.controls.empty()) settings.controls.clear();
+  for (const std::string& text : options.controls) {
+    Result<Control> control = parse_control(text);
+    if (!control.ok()) return refuse("--control '" + text + "': " + control.error().message());
+    settings.controls.push_back(std::move(*control));
+  }
   if (!options.cases.empty()) {
     Result<std::vector<Case>> cases = read_case_lines(options.cases);
     if (!cases.ok()) return refuse(cases.error());

@@ -10,7 +10,7 @@
 namespace moe4::oracle::cli {
 
 struct FaultOptions {
-  std::vector<std::string> faults;
+  std::vector<std::string> faults, controls;
   std::string json, cases;
   bool list = false, quick = false;
 };

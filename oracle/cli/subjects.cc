@@ -166,7 +166,10 @@ Result<std::unique_ptr<Subject>> open_plugin(const SubjectOptions& o) {
   if (!self.ok()) return self.error();
   CommandSettings settings = settings_of(o);
   settings.packed = false;
-  return make_command_subject({*self, "plugin-host", library.string(), "{cases}", "{results}"}, *declaration,
+  settings.environment = {"OMP_WAIT_POLICY=passive"};  // idle threads of it sleep: ours want the cores
+  std::vector<std::string> words = {*self, "plugin-host", library.string(), "{cases}", "{results}"};
+  if (declaration->deterministic) words.emplace_back("--deterministic");
+  return make_command_subject(std::move(words), *declaration,
                               selector_of(o, "--plugin " + shell_word(o.plugin)), settings);
 }
 

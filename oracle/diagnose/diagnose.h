@@ -3,9 +3,11 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "oracle/diagnose/follows.h"
 #include "oracle/faults/fault.h"
 #include "oracle/judge/verdict.h"
 
@@ -29,6 +31,9 @@ struct Diagnosis {
   std::int64_t wrong = 0;  // outputs
   std::int64_t tried = 0;  // faults
   bool complete = true;    // false: the time was up before all had been tried
+  // All outputs lie inside their intervals, some with other bits than are promised (VER-17): whose bits they
+  // are.
+  std::optional<Followed> followed;
 
   bool names(std::string_view fault) const;
 };

@@ -51,6 +51,11 @@ std::vector<Candidate> candidates(const Fault& fault, const Scene& scene, const 
   switch (fault.planting.place) {
     case Place::kNone:
       break;
+    case Place::kGroupColumn:
+      for (std::int64_t column_of_group = 0; column_of_group < kGroupSize; ++column_of_group) {
+        found.push_back({Site{}, column_of_group});
+      }
+      break;
     case Place::kRow:
       if (rows.size() == 1) return first_of(sites_of_row(scene, row, column));
       break;
@@ -111,6 +116,8 @@ double place_bits(Place place, const Scene& scene) {
   switch (place) {
     case Place::kNone:
       return 0;
+    case Place::kGroupColumn:
+      return std::log2(kGroupSize);
     case Place::kRow:
       return std::log2(rows);
     case Place::kColumn:

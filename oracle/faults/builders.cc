@@ -29,7 +29,7 @@ Plant edited_block(Edit edit, std::function<Block(const Scene&, const Site&)> bl
     CaseData seen = scene.copy();
     edit(scene, seen);
     SubjectRun other = run;
-    if (Status error = recompute(seen, other)) return error;
+    if (Status error = recompute(scene, seen, other)) return error;
     const Block block = block_at(scene, *site);
     take_block(other.output, block, scene.shape().out, run.output);
     scene.note(fmt::format("rows {}..{}, columns {}..{}", block.row, block.row + block.rows - 1, block.column,
@@ -51,7 +51,7 @@ Plant edited(Edit edit) {
   return [edit = std::move(edit)](Scene& scene, SubjectRun& run) -> Status {
     CaseData seen = scene.copy();
     edit(scene, seen);
-    return recompute(seen, run);
+    return recompute(scene, seen, run);
   };
 }
 
@@ -90,7 +90,10 @@ Plant arithmetic(Arith alter) {
     if (!scene.small()) return {};
     Arithmetic wrong;
     wrong.order.kind = Order::Kind::kSeq;
+    if (scene.declared() != nullptr) wrong = *scene.declared();
+    const Arithmetic declared = wrong;
     alter(wrong);
+    if (wrong == declared && scene.declared() != nullptr) return {};
     const CaseData& data = scene.data();
     const bool weights = data.op != Op::kCombine;
     const ArithmeticUse use = {scene.shape().dtype,

@@ -20,8 +20,8 @@ Planting edited_row(Edit edit);
 Planting edited_tile(Edit edit);
 // The norm of weights of which those of one place (kWeightRow, kWeightGroup, kWeight) were altered.
 Planting altered(Place place, std::function<void(Weights&, const Site&)> change);
-// A healthy kernel of another arithmetic than the declared one (once, seq, F32 with FMA). No place in cases
-// that cannot have it or are large.
+// A healthy kernel of another arithmetic than the declared one (where none is promised: once, seq, F32 with
+// FMA). No place in cases that cannot have it or are large.
 Plant arithmetic(Arith alter);
 // The norm's output, altered.
 Plant output(OutputEdit edit);

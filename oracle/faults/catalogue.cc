@@ -62,19 +62,15 @@ const std::vector<Fault>& fault_catalogue() {
 
 Declaration declaration_of(const Fault& fault) {
   Declaration declaration = healthy_declaration();
-  if (fault.declared.empty()) {
-    declaration.arithmetic = parse_arithmetic(fault.declared_order).value();
-    return declaration;
-  }
   declaration.arithmetic = parse_arithmetic(fault.declared).value();
   declaration.profile = name_of(declaration.arithmetic.profile);
-  declaration.bits_declared = true;
+  declaration.bits_declared = fault.bits_declared;
   return declaration;
 }
 
 Result<Norm> healthy_result(const Fault& fault, const CaseData& data) {
-  return fault.declared.empty() ? fast_norm_result(data)
-                                : declared_result(data, declaration_of(fault).arithmetic);
+  return fault.bits_declared ? declared_result(data, declaration_of(fault).arithmetic)
+                             : fast_norm_result(data);
 }
 
 bool applies(const Fault& fault, Op op, WeightFormat weights) {
@@ -85,7 +81,7 @@ bool applies(const Fault& fault, Op op, WeightFormat weights) {
 
 bool applies(const Fault& fault, const CaseData& data) {
   if (!applies(fault, data.op, data.weights)) return false;
-  if (fault.declared.empty()) return true;
+  if (!fault.bits_declared) return true;
   if (data.line && (data.line->fill == Fill::kExact8 || data.line->fill == Fill::kExact24)) return false;
   if (!is_small(data, output_rows(data))) return false;
   const auto weights = data.op == Op::kCombine ? std::nullopt : std::optional<WeightFormat>(data.weights);
@@ -97,6 +93,7 @@ Result<Planted> plant_fault(const Fault& fault, const CaseData& data, const Norm
   const Key key =
       Key::from_seed(seed ^ word_of(fault.name))(static_cast<std::int64_t>(case_seed & 0x7FFFFFFF));
   Scene scene(data, norm, key);
+  if (fault.bits_declared) scene.declare(declaration_of(fault).arithmetic);
   return plant_fault(fault, scene);
 }
 

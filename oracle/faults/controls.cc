@@ -169,16 +169,33 @@ void run_on(const Case& line, const SelftestOptions& options, const std::vector<
   std::vector<ControlOutcome> outcomes(controls.size());
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t n = 0; n < controls.size(); ++n) outcomes[n] = judge_control(*data, controls[n]);
-  for (const char* order : {"groups(32)", "lanes(32,8)+shfl"}) judge_chains(line, *data, order, report);
+  if (options.plant) {
+    for (const char* order : {"groups(32)", "lanes(32,8)+shfl"}) judge_chains(line, *data, order, report);
+  }
   for (std::size_t n = 0; n < controls.size(); ++n) {
     report.controls += outcomes[n].judged ? 1 : 0;
     report.unbounded += outcomes[n].unbounded ? 1 : 0;
     if (outcomes[n].verdict.empty()) continue;
-    report.alarms.push_back({line, options.controls[n].computes, outcomes[n].verdict});
+    const auto& [computes, declares] = options.controls[n];
+    const std::string who = computes == declares ? computes : computes + ", declared as " + declares;
+    report.alarms.push_back({line, who, outcomes[n].verdict});
   }
 }
 
 }  // namespace
+
+Result<Control> parse_control(std::string_view text) {
+  constexpr std::string_view kAs = " as ";
+  const std::size_t at = text.find(kAs);
+  const std::string computes(text.substr(0, at));
+  const Control control{computes,
+                        at == std::string_view::npos ? computes : std::string(text.substr(at + kAs.size()))};
+  for (const std::string& words : {control.computes, control.declares}) {
+    const Result<Arithmetic> arithmetic = parse_arithmetic(words);
+    if (!arithmetic.ok()) return arithmetic.error();
+  }
+  return control;
+}
 
 std::vector<Control> healthy_controls() {
   std::vector<Control> controls;
@@ -193,6 +210,10 @@ void run_controls(const SelftestOptions& options, SelftestReport& report) {
     return;
   }
   if (controls->empty()) return;
+  if (!options.plant && !options.cases.empty()) {
+    for (const Case& line : options.cases) run_on(line, options, *controls, report);
+    return;
+  }
   for (const Op op : all_ops()) {
     for (const WeightFormat weights : {WeightFormat::kMxfp4, WeightFormat::kInt4}) {
       for (const Fill fill : all_fills()) {

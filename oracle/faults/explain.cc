@@ -27,7 +27,7 @@ bool is_told(const FaultOutcome& outcome, const Case& line, std::uint64_t seed) 
 std::optional<Diagnosis> diagnose_caught(const FaultOutcome& outcome, const SelftestOptions& options) {
   const Result<CaseData> data = generate(*outcome.caught_by);
   if (!data.ok()) return std::nullopt;
-  const Result<Norm> norm = fast_norm_result(*data);
+  const Result<Norm> norm = healthy_result(*outcome.fault, *data);
   if (!norm.ok()) return std::nullopt;
   const Result<Planted> planted = plant_fault(*outcome.fault, *data, *norm, options.seed);
   if (!planted.ok()) return std::nullopt;
@@ -52,8 +52,7 @@ void explain(const SelftestOptions& options, SelftestReport& report) {
       options.progress("explaining " + std::to_string(++done) + " of " +
                        std::to_string(report.faults.size()));
     }
-    if (options.name && outcome.fault->declared.empty())
-      outcome.diagnosis = diagnose_caught(outcome, options);
+    if (options.name) outcome.diagnosis = diagnose_caught(outcome, options);
     if (!options.shrink) continue;
     ShrinkLimits limits;
     limits.runs = kShrinkRuns;

@@ -39,6 +39,7 @@ enum class Place {
   kRowsInTile,   // a row and the next, 16 columns
   kStrip,        // a row, 16 columns
   kSlot,         // of a row
+  kGroupColumn,  // 0 … 31, of every group
   kWeightRow,    // expert and output
   kWeightGroup,  // expert, output and group
   kWeight,       // expert, output and column of i
@@ -69,11 +70,11 @@ struct Fault {
   unsigned uses = kInAll;
   unsigned formats = kOfBoth;
   Planting planting;
-  // The kernel promises the bits of this arithmetic (VER-17), in words of PRO-19: what is healthy is then
-  // what the arithmetic gives, and the fault only counts where it stays inside the interval. Empty: it is
-  // judged as a kernel that declares once, F32 with FMA and the order below, and healthy is the norm.
-  std::string_view declared = {};
-  std::string_view declared_order = "order=seq";
+  // What the kernel declares, in words of PRO-19.
+  std::string_view declared = "order=seq";
+  // It promises the bits of that (VER-17): what is healthy is then what the arithmetic gives, and the fault
+  // only counts where it stays inside the interval. Otherwise healthy is the norm.
+  bool bits_declared = false;
 };
 
 // All of them, by class; names are unique.

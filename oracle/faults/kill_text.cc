@@ -89,6 +89,15 @@ std::string row(const FaultOutcome& outcome) {
                      rule_id(outcome), short_case(*outcome.caught_by), shrunk, short_diagnosis(outcome));
 }
 
+std::string legend() {
+  return "\nseen: cases up to the one that caught it in which the fault changes something that counts, of "
+         "those of the operation and format\npeers' rules, on at most 3 cases of fill=real: M passes the "
+         "fault, "
+         "m in some of them, . tells it, - none shows it\nshrunk to: kept tokens, experts, slots, columns of "
+         "i, "
+         "outputs, fill\n";
+}
+
 std::string peer_summary(const SelftestReport& report) {
   std::string text;
   std::int64_t shown = 0;
@@ -130,15 +139,9 @@ std::string fault_table(const SelftestReport& report) {
   std::string text = fmt::format("{:<27} {} {:<18} {:<5} {:>7}{:>18}  {:<5} {:<6} {:<34} {:<32} {}\n",
                                  "fault", " ", "operation", "of", "seen", "peers' rules", "tier", "rule",
                                  "caught by", "shrunk to", "named as");
+  if (report.faults.empty()) text.clear();
   for (const FaultOutcome& outcome : report.faults) text += row(outcome);
-  text +=
-      "\nseen: cases up to the one that caught it in which the fault changes something that counts, of those "
-      "of the "
-      "operation and format\npeers' rules, on at most 3 cases of fill=real: M passes the fault, m in some of "
-      "them, . tells it, - none shows it\nshrunk to: kept tokens, experts, slots, columns of i, outputs, "
-      "fill\n";
-  text += peer_summary(report);
-  text += naming_summary(report);
+  if (!report.faults.empty()) text += legend() + peer_summary(report) + naming_summary(report);
   for (const FalseAlarm& alarm : report.alarms) {
     text +=
         fmt::format("\nFALSE ALARM {} ({})\n  {}\n", to_string(alarm.line), alarm.arithmetic, alarm.verdict);

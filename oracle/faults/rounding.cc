@@ -1,7 +1,8 @@
 // Class I: where and how a kernel rounds, what it accumulates in, what overflows and underflows.
-#include <bit>
+#include <optional>
 
 #include "oracle/faults/builders.h"
+#include "oracle/generate/store.h"
 #include "oracle/judge/encodings.h"
 #include "reference/accumulate/tensor_core.h"
 
@@ -11,11 +12,46 @@ namespace {
 // Sees the exact sum of each output and the norm's bits, which are finite and not zero, and says the bits
 // that are stored.
 using Store = std::function<std::uint64_t(const Encodings&, const ExactOutput&, std::uint64_t bits)>;
+
+// What a kernel that promises the bits of its arithmetic stores, before it is rounded: the same kernel with
+// F32 tokens. Nothing where no such kernel is.
+std::optional<Tensor> unrounded(const Scene& scene) {
+  if (scene.declared()->profile != RoundingProfile::kOnce || scene.shape().dtype == Dtype::kF32 ||
+      scene.data().op == Op::kCombine) {
+    return std::nullopt;
+  }
+  CaseData wide = scene.data();
+  Tensor& tokens = wide.latent_tokens;
+  const Tensor narrow = std::move(tokens);
+  tokens = Tensor(Dtype::kF32, narrow.shape());
+  for (std::int64_t n = 0; n < narrow.elements(); ++n) {
+    store_float(tokens, n, decode_float(format_of(narrow.dtype()), load_float_bits(narrow, n)));
+  }
+  Result<Norm> sums = declared_result(wide, *scene.declared());
+  if (!sums.ok()) return std::nullopt;
+  return std::move(sums->output);
+}
+
+// Every counted output with its flat index and what is rounded to it.
+void for_each_stored(const Scene& scene, const std::function<void(std::int64_t, const ExactOutput&)>& see) {
+  if (scene.declared() == nullptr) return for_each_exact(scene, see);
+  const std::optional<Tensor> sums = unrounded(scene);
+  if (!sums) return;
+  const std::int64_t out = scene.shape().out;
+  for (const OutputRow& row : scene.rows()) {
+    for (std::int64_t o = 0; o < out; ++o) {
+      OutputSum sum;
+      sum.add(decode_float(kF32, output_bits(*sums, row.row * out + o)));
+      see(row.row * out + o, ExactOutput(sum, false));
+    }
+  }
+}
+
 Plant stored(Store store) {
   return [store = std::move(store)](Scene& scene, SubjectRun& run) -> Status {
     if (!scene.small() || scene.shape().dtype == Dtype::kF64) return {};
     const Encodings encodings(scene.shape().dtype);
-    for_each_exact(scene, [&](std::int64_t index, const ExactOutput& exact) {
+    for_each_stored(scene, [&](std::int64_t index, const ExactOutput& exact) {
       const std::uint64_t bits = output_bits(run.output, index);
       if (!encodings.is_finite(bits) || encodings.is_zero(bits)) return;
       set_output_bits(run.output, index, store(encodings, exact, bits));
@@ -73,8 +109,13 @@ const TensorCore& narrow_core(int bits) {
 }
 
 // Additions in another order than the declared one.
-Plant ordered(const char* order) {
-  return arithmetic([order](Arithmetic& a) { a.order = *parse_order(order); });
+Plant ordered(const char* order, const char* declared = "seq") {
+  const Order other = parse_order(order).value(), own = parse_order(declared).value();
+  return [own, alter = arithmetic([other](Arithmetic& a) { a.order = other; })](Scene& scene,
+                                                                                SubjectRun& run) -> Status {
+    const bool elsewhere = scene.declared() != nullptr && scene.declared()->order != own;
+    return elsewhere ? Status{} : alter(scene, run);
+  };
 }
 
 Plant accumulated_in(int bits) {
@@ -135,33 +176,12 @@ std::vector<Fault> rounding_faults() {
        kInWeights, kOfBoth, ordered("lanes(32,8)+shfl")},
       {"order_split_for_seq", 'I', "two slices of i are summed alone and added, where one chain is declared",
        "", kInWeights, kOfBoth, ordered("split(2)")},
-      {"order_seq_for_groups",
-       'I',
-       "one chain runs through i, where groups of 32 are declared",
-       "",
-       kInWeights,
-       kOfBoth,
-       ordered("seq"),
-       {},
-       "order=groups(32)"},
-      {"order_lanes_of_16_for_8",
-       'I',
-       "a lane takes 16 columns at a time, where 8 are declared",
-       "",
-       kInWeights,
-       kOfBoth,
-       ordered("lanes(32,16)+shfl"),
-       {},
-       "order=lanes(32,8)+shfl"},
-      {"order_slabs_of_32_for_64",
-       'I',
-       "a warp takes slabs of 32 columns, where slabs of 64 are declared",
-       "",
-       kInWeights,
-       kOfBoth,
-       ordered("warps(32,4)+tree"),
-       {},
-       "order=warps(64,4)+tree"},
+      {"order_seq_for_groups", 'I', "one chain runs through i, where groups of 32 are declared", "",
+       kInWeights, kOfBoth, ordered("seq", "groups(32)"), "order=groups(32)"},
+      {"order_lanes_of_16_for_8", 'I', "a lane takes 16 columns at a time, where 8 are declared", "",
+       kInWeights, kOfBoth, ordered("lanes(32,16)+shfl", "lanes(32,8)+shfl"), "order=lanes(32,8)+shfl"},
+      {"order_slabs_of_32_for_64", 'I', "a warp takes slabs of 32 columns, where slabs of 64 are declared",
+       "", kInWeights, kOfBoth, ordered("warps(32,4)+tree", "warps(64,4)+tree"), "order=warps(64,4)+tree"},
       {"subnormals_flushed", 'I', "subnormal operands and results are flushed, which is not declared", "",
        kInWeights, kOfBoth, arithmetic([](Arithmetic& a) { a.ftz = true; })},
       {"subnormal_results_flushed", 'I', "subnormal results become zero at the store", "", kInAll, kOfBoth,

@@ -113,8 +113,9 @@ SubjectRun healthy_run(const Norm& norm) {
   return run;
 }
 
-Status recompute(const CaseData& seen, SubjectRun& run) {
-  Result<Norm> norm = fast_norm_result(seen);
+Status recompute(const Scene& scene, const CaseData& seen, SubjectRun& run) {
+  Result<Norm> norm =
+      scene.declared() != nullptr ? declared_result(seen, *scene.declared()) : fast_norm_result(seen);
   if (!norm.ok()) return norm.error();
   run.output = std::move(norm->output);
   return {};

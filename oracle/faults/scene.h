@@ -45,6 +45,10 @@ class Scene {
   std::optional<Site> site();
   // From now on site() and pick() answer with these.
   void force(const Site& site, std::int64_t pick) { forced_ = Forced{site, pick}; }
+  // The kernel promises the bits of this arithmetic (VER-17): what it makes of tensors is what the arithmetic
+  // gives, and not their norm. Null: it is judged by interval, and the norm stands for it.
+  void declare(const Arithmetic& arithmetic) { declared_ = arithmetic; }
+  const Arithmetic* declared() const { return declared_ ? &*declared_ : nullptr; }
   // In words, where the fault is.
   void note(std::string text) { where_ = std::move(text); }
   const std::string& where() const { return where_; }
@@ -64,6 +68,7 @@ class Scene {
   const CaseData& data_;
   const Norm& norm_;
   std::optional<Forced> forced_;
+  std::optional<Arithmetic> declared_;
   OutputShape shape_;
   std::vector<OutputRow> rows_;
   std::int64_t in_;
@@ -75,8 +80,9 @@ class Scene {
 // The healthy run: the norm.
 SubjectRun healthy_run(const Norm& norm);
 
-// Replaces the run by the norm of other tensors; rows that these don't give keep their zeros.
-Status recompute(const CaseData& seen, SubjectRun& run);
+// Replaces the run by what a healthy kernel makes of other tensors; rows that these don't give keep their
+// zeros.
+Status recompute(const Scene& scene, const CaseData& seen, SubjectRun& run);
 
 // Copies single outputs of `from`, which has the elements of `to`.
 void take_output(const Tensor& from, std::int64_t index, Tensor& to);

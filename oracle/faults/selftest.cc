@@ -60,7 +60,7 @@ void plant_in(const Run& run, std::string_view tier, const Case& line, const Cas
   if (!outcome.takes(line) || !applies(*outcome.fault, data) || (!is_open(outcome) && !real)) return;
   const Fault& fault = *outcome.fault;
   std::optional<Result<Norm>> promised;
-  if (!fault.declared.empty()) promised = declared_result(data, declaration_of(fault).arithmetic);
+  if (fault.bits_declared) promised = declared_result(data, declaration_of(fault).arithmetic);
   if (promised && !promised->ok()) {
     outcome.defect = to_string(line) + ": " + promised->error().message();
     return;
@@ -73,7 +73,7 @@ void plant_in(const Run& run, std::string_view tier, const Case& line, const Cas
   }
   if (is_open(outcome)) ++outcome.applicable;
   if (!planted->visible) return;
-  if (!fault.declared.empty() && !is_inside(fault, data, planted->run)) return;
+  if (fault.bits_declared && !is_inside(fault, data, planted->run)) return;
   if (real) ask_peers(data, healthy, *planted, outcome);
   if (!is_open(outcome)) return;
   ++outcome.visible;
@@ -206,7 +206,7 @@ Result<SelftestReport> run_selftest(const SelftestOptions& options) {
   Result<std::vector<FaultOutcome>> faults =
       chosen(options.catalogue != nullptr ? *options.catalogue : fault_catalogue(), options.only);
   if (!faults.ok()) return faults.error();
-  report.faults = std::move(*faults);
+  if (options.plant) report.faults = std::move(*faults);
   Run run{options, healthy_declaration(), report};
   if (Status error = options.cases.empty() ? walk_tiers(run) : walk(run, "given", options.cases, true)) {
     return *error;

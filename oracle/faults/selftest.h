@@ -78,6 +78,9 @@ inline constexpr double kRightNames = 0.9;
 struct Control {
   std::string computes, declares;
 };
+// "COMPUTES", which it declares as well, or "COMPUTES as DECLARES". An Error names the word that is none of
+// an arithmetic.
+Result<Control> parse_control(std::string_view text);
 // Each declares what it computes.
 std::vector<Control> healthy_controls();
 
@@ -85,6 +88,7 @@ struct SelftestOptions {
   std::uint64_t seed = 1;  // of the parameters that faults draw
   std::vector<std::string_view> tiers = {"smoke", "ci"};
   std::vector<Case> cases;                        // in place of the tiers' lists, if there are any
+  bool plant = true;                              // false: no faults, only `controls`, on `cases` if any
   std::vector<std::string> only;                  // names of faults; empty: all
   const std::vector<Fault>* catalogue = nullptr;  // null: fault_catalogue()
   bool shrink = true;                             // fill in FaultOutcome::shrunk

@@ -50,8 +50,10 @@ void for_each_case(std::span<Subject* const> subjects, const std::vector<Case>& 
         Prepared& last = cases.back();
         if (accepted(batching, *last.line) && last.get().ok()) bytes += bytes_of(**last.data);
         const std::size_t next = begin + cases.size();
-        if (next == lines.size() || static_cast<std::int64_t>(cases.size()) >= batch || bytes >= kMostBytes)
+        if (next == lines.size() || static_cast<std::int64_t>(cases.size()) >= batch || bytes >= kMostBytes ||
+            stop()) {
           break;
+        }
         cases.push_back({&lines[next], {}});
       }
       for (Subject* subject : batching) {

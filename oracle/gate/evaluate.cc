@@ -2,6 +2,7 @@
 
 #include "oracle/case/output_rows.h"
 #include "oracle/diagnose/diagnose.h"
+#include "oracle/diagnose/first_step.h"
 #include "oracle/generate/generate.h"
 #include "oracle/judge/hold_relations.h"
 #include "oracle/judge/hold_twin.h"
@@ -15,6 +16,18 @@ bool is_red(VerdictStatus status) {
 }
 
 bool is_red(const CaseResult& result) { return is_red(result.verdict.status) && result.known.empty(); }
+
+namespace {
+
+// Where it goes wrong, and what it may be. Empty unless it is FAILED for its output or for what was written.
+std::string explained(Subject& subject, const CaseData& data, const SubjectRun& run, const Verdict& verdict) {
+  const std::string fault = fault_lines(data, subject.declaration(), run, verdict);
+  if (fault.empty() || verdict.mismatched + verdict.bits_differ == 0 || !is_small(data)) return fault;
+  const std::optional<FirstStep> step = first_step(subject, data, verdict, run.seconds);
+  return (step ? first_step_text(data, *step) : "") + fault;
+}
+
+}  // namespace
 
 CaseResult not_run(const Subject& subject, const Case& line, VerdictStatus status, std::string reason) {
   CaseResult result;
@@ -43,8 +56,7 @@ CaseResult evaluate(Subject& subject, const Case& line, const CaseData& data, Na
   result.seconds = run.seconds;
   result.thread_instructions = run.thread_instructions;
   const bool model = result.verdict.status == VerdictStatus::kModel;  // no fault of the kernel
-  if (name == NameFault::kYes && !model)
-    result.verdict.fault = fault_lines(data, declaration, run, result.verdict);
+  if (name == NameFault::kYes && !model) result.verdict.fault = explained(subject, data, run, result.verdict);
   if (is_red(result.verdict.status)) {
     result.failure = failure_block(data, declaration, result.verdict, replay_command(line, result.selector));
   }

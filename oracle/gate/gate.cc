@@ -59,23 +59,22 @@ Lines lines_of_shard(const Lines& whole, const GateOptions& options) {
   return own;
 }
 
-// Of each subject, operation and format one exact case and one other is held against further runs (VER-18,
-// VER-19).
+// The cases that HoldCases asks for, each once.
 class Held {
  public:
-  bool wants(std::size_t subject, const Case& line, const Verdict& verdict) const {
-    return verdict.status == VerdictStatus::kPassed && line.tokens > 1 &&
-           !done_.contains(key(subject, line, verdict));
-  }
-  void add(std::size_t subject, const Case& line, const Verdict& verdict) {
-    done_.insert(key(subject, line, verdict));
+  explicit Held(HoldCases hold) : hold_(hold) {}
+
+  // Notes that the case is held, if it is.
+  bool take(std::size_t subject, std::int64_t round, const Case& line, const Verdict& verdict) {
+    if (hold_ == HoldCases::kNone || verdict.status != VerdictStatus::kPassed || line.tokens < 2)
+      return false;
+    const Routing routing = hold_ == HoldCases::kEachRouting ? line.routing : Routing::kUniform;
+    return done_.insert({subject, round, line.op, line.weights, verdict.proof.has_value(), routing}).second;
   }
 
  private:
-  using Key = std::tuple<std::size_t, Op, WeightFormat, bool>;
-  static Key key(std::size_t subject, const Case& line, const Verdict& verdict) {
-    return {subject, line.op, line.weights, verdict.proof.has_value()};
-  }
+  using Key = std::tuple<std::size_t, std::int64_t, Op, WeightFormat, bool, Routing>;
+  HoldCases hold_;
   std::set<Key> done_;
 };
 
@@ -88,7 +87,7 @@ std::string identity_of(const std::vector<Case>& cases) {
 class GateRun {
  public:
   GateRun(std::span<Subject* const> subjects, const GateOptions& options)
-      : subjects_(subjects), options_(options) {
+      : subjects_(subjects), options_(options), held_(options.hold) {
     report.tier = options.tier;
     report.floors = options.floors;
     report.seed = options.seed;
@@ -178,9 +177,8 @@ class GateRun {
   CaseResult held(std::size_t s, const Case& line, const CaseData& data) {
     const NameFault name = report.tallies[s].red < kNamedFaults ? NameFault::kYes : NameFault::kNo;
     CaseResult result = evaluate(*subjects_[s], line, data, name);
-    if (options_.relations && held_.wants(s, line, result.verdict) && is_small(data)) {
+    if (is_small(data) && held_.take(s, report.rounds, line, result.verdict)) {
       hold_relations(*subjects_[s], data, result);
-      held_.add(s, line, result.verdict);
     }
     return result;
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "oracle/gate/hold_cases.h"
 #include "oracle/gate/known.h"
 #include "oracle/gate/pairwise.h"
 #include "oracle/gate/tally.h"
@@ -27,7 +28,7 @@ struct GateOptions {
   // After the list the cases of each family's pairwise cover, each against its own subject; every pair must
   // be judged.
   bool pairs = false;
-  bool relations = true;  // hold some cases against further runs (VER-18, VER-19)
+  HoldCases hold = HoldCases::kFew;
   // After the list the list again, with other data each time, until `time` is up: round n adds this and n to
   // the seed of every case.
   std::optional<std::uint64_t> rounds;

@@ -20,9 +20,9 @@ const std::vector<Tier>& tiers() {
   static const std::vector<Tier> kTiers = {
       {"smoke", kSmokeList, "every fill and routing at small shapes, before every commit", floors(2560)},
       {"ci", kCiList, "more shapes and seeds, and pairwise covers, for every change that is merged",
-       floors(3840), true},
+       floors(3840), HoldCases::kEachRouting, true},
       {"nightly", kNightlyList, "large shapes, many seeds, then new data until the time is up", floors(3840),
-       true, true},
+       HoldCases::kEachRouting, true, true},
   };
   return kTiers;
 }

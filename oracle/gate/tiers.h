@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "oracle/gate/hold_cases.h"
 #include "oracle/gate/tally.h"
 
 namespace moe4::oracle {
@@ -14,6 +15,7 @@ struct Tier {
   std::string_view list;  // fixtures/regressions/found.cases, then fixtures/lists/NAME.cases
   std::string_view purpose;
   Floors floors;
+  HoldCases hold = HoldCases::kFew;
   bool pairs = false;   // after the list the pairwise covers of the subjects
   bool rounds = false;  // after that, new data until the time is up
 };

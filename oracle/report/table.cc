@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "oracle/case/counted.h"
 #include "oracle/report/failure.h"
 
 namespace moe4::oracle {
@@ -194,10 +195,12 @@ std::string gate_summary(const GateReport& report) {
   if (code == ExitCode::kUnmet && !report.interrupted.empty()) word = "INTERRUPTED";
   if (code == ExitCode::kMismatch) word = "FAILED";
   if (code == ExitCode::kCrashed) word = "CRASHED OR TIMED OUT";
-  std::string text = fmt::format("{}: {} subjects, {} runs of {} cases, {:.1f} s", word,
-                                 report.tallies.size(), runs, report.cases, report.seconds);
+  std::string text = fmt::format("{}: {}, {} of {}, {:.1f} s", word,
+                                 counted(static_cast<std::int64_t>(report.tallies.size()), "subject"),
+                                 counted(runs, "run"), counted(report.cases, "case"), report.seconds);
   if (report.rounds_seed) {
-    text += fmt::format("; {} more rounds with new data, seed {:#x}", report.rounds, *report.rounds_seed);
+    text += fmt::format("; {} with new data, seed {:#x}", counted(report.rounds, "more round"),
+                        *report.rounds_seed);
   }
   if (report.shard.count > 1) {
     text += fmt::format("; shard {}/{}: pairs, fills, routings, tails and tightness are judged by moe4 merge",

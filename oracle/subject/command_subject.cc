@@ -101,12 +101,17 @@ class CommandSubject : public Subject {
     fs::create_directory(inputs);
     fs::create_directory(outputs);
     for (std::size_t n = 0; n < cases.size(); ++n) {
+      if (stopped()) return all(Outcome::kSkipped, "interrupted");
       if (Status status = write_exchange_case(inputs / result_name(n), *cases[n], settings_.packed)) {
         return all(Outcome::kSkipped, status->message());
       }
     }
-    ChildStart child{with_folders(words_, inputs.string(), outputs.string()), outputs, folder->path() / "log",
-                     settings_.limits, settings_.stop};
+    const ChildStart child{with_folders(words_, inputs.string(), outputs.string()),
+                           settings_.environment,
+                           outputs,
+                           folder->path() / "log",
+                           settings_.limits,
+                           settings_.stop};
     const ChildEnd end = run_child(child);
     timeouts_ += end.kind == ChildEnd::Kind::kTimeout ? 1 : 0;
     if (!end.well()) {

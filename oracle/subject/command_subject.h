@@ -16,7 +16,8 @@ struct CommandSettings {
   std::int64_t batch = 32;    // cases of one start, at most
   std::int64_t timeouts = 3;  // after so many starts that took too long nothing is started any more
   bool packed = true;         // cases are exchange files (FILE-20); false: case files, whatever `layout` says
-  std::function<bool()> stop;  // true: what runs is ended, and SKIPPED
+  std::vector<std::string> environment;  // ChildStart::environment
+  std::function<bool()> stop;            // true: what runs is ended, and SKIPPED
   // Adds to the run of the n-th case what the program left in its folder of results beside the result, or in
   // its place.
   std::function<void(const std::filesystem::path& results, std::size_t n, SubjectRun& run)> more;

@@ -172,10 +172,13 @@ TEST_F(BadInput, LinesAndNamesThatCannotBe) {
       {{"check", path("case"), path("result"), "--profile", "lat"}, "late"},
       {{"reference", path("case"), "--out", path("case")}, "is an input"},
       {{"run", kLine, "--plugin", path("none"), "--declare", path("declaration")}, "shared library"},
+      {{"run", kLine, "--subject", std::string(100000, 'x')}, "unknown"},
+      {{"gen", "tokens=" + std::string(100000, '3'), "--out", path("out")}, "CASE-3"},
       {{"plugin-host", path("none"), path("none"), path("none")}, "cannot be loaded"},
   };
   for (const Typed& typed : table) {
     const Outcome outcome = moe4(typed.arguments);
+    EXPECT_LT(outcome.err.size(), 4000U);
     expect_refused(outcome, typed.says);
     EXPECT_HAS(outcome.err, typed.says);
     EXPECT_FALSE(fs::exists(path("out")));

@@ -36,7 +36,7 @@ TEST_F(CliGate, ShardsAndTheirMerge) {
   const Outcome whole = moe4({"merge", path("2"), path("1"), "--report", "html=" + path("html"), "--report",
                               "junit=" + path("junit")});
   EXPECT_EQ(whole.code, 0) << whole.out << whole.err;
-  EXPECT_HAS(whole.out, "PASSED: 1 subjects");
+  EXPECT_HAS(whole.out, "PASSED: 1 subject, ");
   EXPECT_EQ(whole.out.find("shard"), std::string::npos) << "the floors are judged now";
   EXPECT_HAS(*read_file(path("html")), "</html>");
   const Outcome half = moe4({"merge", path("2")});

@@ -69,6 +69,9 @@ TEST_F(CliKernel, PtxRunPassesAndFails) {
   EXPECT_EQ(wrong.code, 1) << wrong.out;
   EXPECT_HAS(wrong.out, "VER-17");
   EXPECT_HAS(wrong.out, "--declare " + path("k.json"));
+  // Where it leaves the promised chain, and what it computes instead.
+  EXPECT_HAS(wrong.out, "first step: i = ");
+  EXPECT_HAS(wrong.out, "all outputs compared have the bits of order=groups(32)");
 }
 
 TEST_F(CliKernel, PtxRunRefusesBadInput) {

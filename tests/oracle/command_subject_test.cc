@@ -1,5 +1,13 @@
 // Programs that crash, hang, eat memory, write nonsense: each is a status with a reason, and the run goes on.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
 
 #include "oracle/file/exchange_file.h"
 #include "oracle/file/safetensors.h"
@@ -68,6 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Misdeed{"hang_deaf", VerdictStatus::kTimeout, "no result within 1.5 s"},
                     Misdeed{"memory", kCrashed, "used more than 400 MiB of memory"},
                     Misdeed{"memory_of_a_child", kCrashed, "used more than 400 MiB of memory"},
+                    Misdeed{"memory_of_a_daemon", kCrashed, "used more than 400 MiB of memory"},
                     Misdeed{"leave_a_child", VerdictStatus::kPassed, ""},
                     Misdeed{"status3", kCrashed, "exit status 3; it said: this is why and \\x1b[31mred"},
                     Misdeed{"status3_at_the_end", kCrashed, "exit status 3"},
@@ -87,6 +96,69 @@ INSTANTIATE_TEST_SUITE_P(
                     Misdeed{"unsupported", VerdictStatus::kUnsupported, "no such tile"},
                     Misdeed{"failed", kFailed, "out of luck"}),
     [](const auto& tested) { return std::string(tested.param.what); });
+
+// Left behind in a session of its own, where no signal to the program's group reaches it.
+TEST(CommandSubject, DaemonsDoNotOutliveTheRun) {
+  for (const char* what : {"leave_a_daemon", "hang_with_a_daemon"}) {
+    const std::string file = testing::TempDir() + "pid_of_" + what;
+    std::remove(file.c_str());
+    ASSERT_EQ(setenv("MOE4_PID_FILE", file.c_str(), 1), 0);
+    const bool hangs = std::string(what) == "hang_with_a_daemon";
+    const std::unique_ptr<Subject> subject = program(what, strict(hangs ? 1.5 : 30));
+    const CaseResult result = evaluate(*subject, *parse_case(kLine));
+    unsetenv("MOE4_PID_FILE");
+    EXPECT_EQ(name_of(result.verdict.status), hangs ? "TIMEOUT" : "PASSED") << result.verdict.reason;
+    pid_t daemon = 0;
+    std::ifstream(file) >> daemon;
+    // One that the run was too short for was ended before it wrote.
+    if (hangs) {
+      ASSERT_GT(daemon, 0);
+    }
+    if (daemon > 0) {
+      EXPECT_EQ(kill(daemon, 0), -1) << what;
+      EXPECT_EQ(errno, ESRCH) << what;
+    }
+  }
+}
+
+// Nothing of a run is left when moe4 itself is killed, which has no time to do anything.
+TEST(CommandSubject, NothingOutlivesAJudgeThatIsKilled) {
+  const std::string file = testing::TempDir() + "pid_of_orphan";
+  std::remove(file.c_str());
+  const Result<CaseData> data = generate(*parse_case(kLine));
+  ASSERT_TRUE(data.ok());
+  const pid_t judge = fork();
+  if (judge == 0) {
+    setenv("MOE4_PID_FILE", file.c_str(), 1);
+    program("hang_with_a_daemon")->run(*data);
+    _exit(0);
+  }
+  ASSERT_GT(judge, 0);
+  pid_t daemon = 0;
+  for (int tenths = 0; tenths < 300 && daemon == 0; ++tenths) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::ifstream(file) >> daemon;
+  }
+  ASSERT_GT(daemon, 0);
+  EXPECT_EQ(kill(daemon, 0), 0);
+  kill(judge, SIGKILL);
+  waitpid(judge, nullptr, 0);
+  for (int tenths = 0; tenths < 100 && kill(daemon, 0) == 0; ++tenths)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(kill(daemon, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+}
+
+TEST(CommandSubject, GetsTheVariablesThatAreNotSet) {
+  CommandSettings settings = strict();
+  settings.environment = {"MOE4_ONE=1", "MOE4_TWO=2"};
+  setenv("MOE4_TWO", "own", 1);
+  const std::unique_ptr<Subject> subject =
+      make_command_subject({"/bin/sh", "-c", "echo $MOE4_ONE $MOE4_TWO; exit 3", "{cases}", "{results}"},
+                           declared(), "--command x", settings);
+  EXPECT_NE(evaluate(*subject, *parse_case(kLine)).verdict.reason.find("it said: 1 own"), std::string::npos);
+  unsetenv("MOE4_TWO");
+}
 
 TEST(CommandSubject, AMissingProgramIsACrashWithItsReason) {
   const auto subject =

@@ -75,7 +75,7 @@ TEST(FaultCatalogue, PlantingIsRepeatable) {
   const Norm norm = norm_of_data(data);
   int visible = 0;
   for (const Fault& fault : fault_catalogue()) {
-    if (!applies(fault, data) || !fault.declared.empty()) continue;
+    if (!applies(fault, data) || fault.bits_declared) continue;
     const Result<Planted> once = plant_fault(fault, data, norm, 5);
     const Result<Planted> again = plant_fault(fault, data, norm, 5);
     ASSERT_TRUE(once.ok() && again.ok()) << fault.name;
@@ -149,7 +149,7 @@ TEST(Selftest, FaultsInsideTheIntervalAreTold) {
   options.shrink = options.name = false;
   std::int64_t inside = 0;
   for (const Fault& fault : fault_catalogue()) {
-    if (!fault.declared.empty()) options.only.emplace_back(fault.name);
+    if (fault.bits_declared) options.only.emplace_back(fault.name);
   }
   ASSERT_GE(options.only.size(), 6U);
   const Result<SelftestReport> report = run_selftest(options);

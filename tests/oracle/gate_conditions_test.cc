@@ -24,7 +24,7 @@ std::vector<Case> two_cases() {
 GateReport gate(FakeSubject& subject, const std::vector<Case>& cases, const Floors& floors = {},
                 GateOptions options = {}) {
   options.floors = floors;
-  options.relations = false;
+  options.hold = HoldCases::kNone;
   Subject* const subjects[] = {&subject};
   return run_gate(subjects, cases, options);
 }

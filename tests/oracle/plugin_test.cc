@@ -47,18 +47,21 @@ struct Misdeed {
 };
 
 TEST_F(Plugin, MisdeedsBecomeStatuses) {
+  unsetenv("OMP_WAIT_POLICY");
   for (const Misdeed& misdeed : {
            Misdeed{"", 0, "PASSED plugged"},
            Misdeed{"crash", 4, "killed by signal 6"},
            Misdeed{"hang", 4, "no result within 1 s"},
            Misdeed{"unsupported", 3, "UNSUPPORTED plugged"},
            Misdeed{"error", 1, "returned 2: out of luck"},
+           Misdeed{"say_how_threads_wait", 1, "returned 2: passive"},
            Misdeed{"nothing_written", 1, "VER-7: 15 outputs were not written"},
            Misdeed{"far_beyond_the_output", 4, "killed by signal 11"},
            Misdeed{"just_before_the_output", 1, "it wrote beside the output"},
            Misdeed{"read_before_the_tokens", 4, "killed by signal 11"},
            Misdeed{"change_an_input", 1, "VER-7: an input was changed"},
            Misdeed{"one_wrong", 1, "1 of 15 outputs are wrong"},
+           Misdeed{"first_call_wrong", 1, "VER-18: a second call gave 1 outputs other bits"},
            Misdeed{"another_version", 4,
                    "is built for version 99 of the plug-in interface; this moe4 speaks version 1"},
            Misdeed{"no_run", 4, "with run"},
@@ -69,6 +72,17 @@ TEST_F(Plugin, MisdeedsBecomeStatuses) {
     EXPECT_EQ(outcome.code, misdeed.code) << misdeed.what << "\n" << outcome.out << outcome.err;
     EXPECT_HAS(outcome.out, misdeed.says);
   }
+}
+
+// Who does not declare it is not held to it: the second call is judged.
+TEST_F(Plugin, TwoCallsMayDifferWhereThatIsDeclared) {
+  Declaration d = make_reference_subject()->declaration();
+  d.name = "plugged";
+  d.deterministic = false;
+  ASSERT_FALSE(write_file(path("declaration"), to_json(d)));
+  setenv("MOE4_TEST_MISDEED", "first_call_wrong", 1);
+  const Outcome outcome = with_plugin({"run", kLine});
+  EXPECT_EQ(outcome.code, 0) << outcome.out;
 }
 
 TEST_F(Plugin, AFileThatIsNoLibrary) {

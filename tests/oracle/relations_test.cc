@@ -5,7 +5,10 @@
 
 #include "oracle/faults/scene.h"
 #include "oracle/gate/gate.h"
+#include "oracle/gate/tiers.h"
 #include "oracle/generate/generate.h"
+#include "oracle/generate/store.h"
+#include "oracle/judge/encodings.h"
 #include "oracle/judge/relations.h"
 #include "tests/oracle/fake_subject.h"
 #include "tests/oracle/op_support.h"
@@ -130,6 +133,96 @@ TEST(Relations, InvarianceIsDueFromWhoDeclaresIt) {
   }
 }
 
+// What serving kernels do wrong beside the numbers: the smoke gate's own cases tell each.
+TEST(Relations, ServingFaultsAreToldByTheSmokeGate) {
+  const auto lose = [](const CaseData& data, SubjectRun& run, auto lost) {
+    const std::int64_t out = output_shape(data).out;
+    for (const OutputRow& row : output_rows(data)) {
+      for (std::int64_t o = 0; lost(row.row) && o < out; ++o)
+        set_output_bits(run.output, row.row * out + o, 0);
+    }
+  };
+  Tensor before;  // of the call before
+  const std::vector<std::pair<std::string, FakeSubject::Edit>> faults = {
+      {"a workspace is cleared for a new shape only",
+       [&](const CaseData&, SubjectRun& run) {
+         const bool same = before.dtype() == run.output.dtype() && before.shape() == run.output.shape();
+         before = run.output;
+         for (std::int64_t k = 0; same && k < run.output.elements(); k += 2) one_ulp(run, k);
+       }},
+      {"the hint is taken for the number of rows",
+       [&](const CaseData& data, SubjectRun& run) {
+         if (data.op != Op::kGroupedMasked) return;
+         const std::int64_t max_m = output_shape(data).rows / data.masked_m.elements();
+         lose(data, run, [&](std::int64_t row) { return row % max_m >= data.expected_m; });
+       }},
+      {"blocks of the capacity are taken in pairs, and an odd one is left",
+       [&](const CaseData& data, SubjectRun& run) {
+         if (data.op != Op::kIndexed || data.sorted_ids.elements() / data.block_m % 2 == 0) return;
+         std::int64_t left = 0;
+         lose(data, run, [&](std::int64_t) { return left++ == 0; });
+       }},
+      {"a row of padding decides how its neighbour is rounded",
+       [&](const CaseData& data, SubjectRun& run) {
+         if (data.op != Op::kGroupedContiguous) return;
+         std::set<std::int64_t> rows;
+         for (const OutputRow& row : output_rows(data)) rows.insert(row.row);
+         const Encodings tokens(data.latent_tokens.dtype());
+         for (const std::int64_t row : rows) {
+           const std::int64_t next = row + 1;
+           if (next >= data.latent_tokens.dim(0) || rows.contains(next)) continue;
+           const std::uint64_t bits = token_bits(data, next, 0);
+           if (tokens.is_finite(bits) && !tokens.is_zero(bits)) one_ulp(run, row * output_shape(data).out);
+         }
+       }},
+      {"tokens are ordered by number, and ties of experts fall to the larger",
+       [&](const CaseData& data, SubjectRun& run) {
+         if (data.op != Op::kCombine || data.mixture_weights.dim(0) < 2) return;
+         const std::uint64_t first = load_float_bits(data.mixture_weights, 0);
+         const std::uint64_t last =
+             load_float_bits(data.mixture_weights, data.mixture_weights.elements() - 1);
+         if (first < last) lose(data, run, [](std::int64_t row) { return row == 0; });
+       }},
+  };
+  for (const auto& [what, edit] : faults) {
+    before = Tensor();
+    FakeSubject subject(what, edit);
+    takes_all(subject);
+    Subject* const subjects[] = {&subject};
+    std::vector<Case> cases;
+    for (const Case& line : *parse_case_list(find_tier("smoke")->list)) {
+      const bool other = line.op != Op::kExpertLinear || line.fill == Fill::kExact8;
+      if (other && line.in <= 128 && line.out <= 65 && !line.layout) cases.push_back(line);
+    }
+    EXPECT_EQ(run_gate(subjects, cases, {}).exit_code(), ExitCode::kMismatch) << what;
+  }
+}
+
+// Of each routing one, where the tier asks for it.
+TEST(Relations, EachRoutingIsHeldWhereThatIsAsked) {
+  std::vector<Case> cases;
+  for (const char* routing : {"uniform", "hot", "uniform", "one"}) {
+    cases.push_back(
+        *parse_case(line_of(Op::kExpertLinear, WeightFormat::kMxfp4, "exact24") + " routing=" + routing));
+    cases.back().seed += cases.size();
+  }
+  int few = 0;
+  for (const HoldCases hold : {HoldCases::kNone, HoldCases::kFew, HoldCases::kEachRouting}) {
+    FakeSubject subject("healthy");
+    Subject* const subjects[] = {&subject};
+    GateOptions options;
+    options.hold = hold;
+    EXPECT_EQ(run_gate(subjects, cases, options).exit_code(), ExitCode::kPassed);
+    const int more = subject.runs - static_cast<int>(cases.size());
+    if (hold == HoldCases::kFew) few = more;
+    const int due = hold == HoldCases::kNone ? 0 : hold == HoldCases::kFew ? few : 3 * few;
+    EXPECT_EQ(more, due);
+  }
+  EXPECT_GT(few, 3);
+  EXPECT_EQ(find_tier("smoke")->hold, HoldCases::kFew);
+  EXPECT_EQ(find_tier("ci")->hold, HoldCases::kEachRouting);
+}
+
 TEST(Relations, TheGateHoldsThem) {
   int runs = 0;
   FakeSubject subject("racy", [&](const CaseData&, SubjectRun& run) {
@@ -140,7 +233,7 @@ TEST(Relations, TheGateHoldsThem) {
   EXPECT_EQ(run_gate(subjects, cases, {}).exit_code(), ExitCode::kMismatch);
   runs = 0;
   GateOptions without;
-  without.relations = false;
+  without.hold = HoldCases::kNone;
   EXPECT_EQ(run_gate(subjects, cases, without).exit_code(), ExitCode::kPassed);
 }
 

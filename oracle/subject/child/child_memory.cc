@@ -31,12 +31,12 @@ void add_children(const fs::path& folder, std::vector<pid_t>& found) {
 
 }  // namespace
 
-std::uint64_t resident_bytes(pid_t process) {
+std::uint64_t resident_bytes_below(pid_t process) {
   std::uint64_t bytes = 0;
   std::vector<pid_t> open = {process};
   for (std::size_t n = 0; n < open.size() && n < 4096; ++n) {
     const fs::path folder = fs::path("/proc") / std::to_string(open[n]);
-    bytes += own_bytes(folder);
+    if (n > 0) bytes += own_bytes(folder);
     add_children(folder, open);
   }
   return bytes;

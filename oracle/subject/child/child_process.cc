@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,8 +10,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <thread>
 
+#include "oracle/subject/child/child_keeper.h"
 #include "oracle/subject/child/child_memory.h"
 
 namespace moe4::oracle {
@@ -38,35 +38,6 @@ std::string find_program(const std::string& word) {
   }
 }
 
-void limit(int resource, rlim_t value) {
-  rlimit bound{};
-  getrlimit(resource, &bound);
-  bound.rlim_cur = std::min(value, bound.rlim_max);
-  setrlimit(resource, &bound);
-}
-
-// In the child, up to the program: async-signal-safe calls only.
-[[noreturn]] void become(const char* program, char* const* words, int log, pid_t parent, rlim_t output,
-                         int report) {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // it ended before the line above
-  limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_FSIZE, output);
-  for (const int number : {SIGXFSZ, SIGINT, SIGTERM, SIGPIPE}) signal(number, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  const int input = open("/dev/null", O_RDONLY);
-  if (input >= 0) dup2(input, STDIN_FILENO);
-  dup2(log, STDOUT_FILENO);
-  dup2(log, STDERR_FILENO);
-  execv(program, words);
-  const int why = errno;
-  [[maybe_unused]] const ssize_t told = write(report, &why, sizeof why);
-  _exit(127);
-}
-
 struct Watched {
   std::size_t files = 0;
   std::uint64_t bytes = 0;
@@ -88,33 +59,99 @@ Watched look_at(const ChildStart& start) {
   return seen;
 }
 
-// Until it ends or must be ended. 2 ms at first, so that a short run stays short.
-ChildEnd wait_for(pid_t child, const ChildStart& start) {
+// Pointers to the texts, for exec, with a null pointer behind the last.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> environment_of(const ChildStart& start) {
+  std::vector<std::string> all;
+  for (char** own = environ; own != nullptr && *own != nullptr; ++own) all.emplace_back(*own);
+  for (const std::string& more : start.environment) {
+    if (std::getenv(more.substr(0, more.find('=')).c_str()) == nullptr) all.push_back(more);
+  }
+  return all;
+}
+
+struct Pipe {
+  int read = -1, write = -1;
+
+  bool make() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    read = ends[0];
+    write = ends[1];
+    return true;
+  }
+  Pipe() = default;
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close_read();
+    close_write();
+  }
+  void close_read() { close_end(read); }
+  void close_write() { close_end(write); }
+
+ private:
+  static void close_end(int& end) {
+    if (end >= 0) close(end);
+    end = -1;
+  }
+};
+
+// Nothing: the other end was closed, or is.
+std::optional<int> read_int(int file) {
+  int value = 0;
+  ssize_t got = 0;
+  do {
+    got = read(file, &value, sizeof value);
+  } while (got < 0 && errno == EINTR);
+  return got == static_cast<ssize_t>(sizeof value) ? std::optional<int>(value) : std::nullopt;
+}
+
+ChildEnd ended_with(int status, const ChildStart& start) {
+  // It may have written up to its last moment. Some programs take SIGXFSZ for an error of write() only.
+  if (look_at(start).bytes >= start.limits.output) return {ChildEnd::Kind::kOutput, 0};
+  if (WIFEXITED(status)) return {ChildEnd::Kind::kExited, WEXITSTATUS(status)};
+  const int number = WTERMSIG(status);
+  return {number == SIGXFSZ ? ChildEnd::Kind::kOutput : ChildEnd::Kind::kSignal, number};
+}
+
+// Until the keeper ends or must be told to. 2 ms at first, so that a short run stays short.
+std::optional<ChildEnd> wait_for(pid_t keeper, const ChildStart& start, int& status) {
   const Clock::time_point began = Clock::now();
   Clock::time_point last_sign = began, last_look = began;
   std::size_t files = 0;
+  bool near_limit = false;
   while (true) {
-    int status = 0;
-    const pid_t ended = waitpid(child, &status, WNOHANG);
-    if (ended == child) {
-      // It may have written up to its last moment. Some programs take SIGXFSZ for an error of write() only.
-      if (look_at(start).bytes >= start.limits.output) return {ChildEnd::Kind::kOutput, 0};
-      if (WIFEXITED(status)) return {ChildEnd::Kind::kExited, WEXITSTATUS(status)};
-      const int number = WTERMSIG(status);
-      return {number == SIGXFSZ ? ChildEnd::Kind::kOutput : ChildEnd::Kind::kSignal, number};
-    }
-    if (start.stop && start.stop()) return {ChildEnd::Kind::kStopped, 0};
+    if (waitpid(keeper, &status, WNOHANG) == keeper) return std::nullopt;
+    if (start.stop && start.stop()) return ChildEnd{ChildEnd::Kind::kStopped, 0};
     const Clock::time_point now = Clock::now();
-    if (now - last_look > 20ms) {
+    if (now - last_look > (near_limit ? 2ms : 20ms)) {
       last_look = now;
-      if (resident_bytes(child) > start.limits.memory) return {ChildEnd::Kind::kMemory, 0};
+      const std::uint64_t resident = resident_bytes_below(keeper);
+      if (resident > start.limits.memory) return ChildEnd{ChildEnd::Kind::kMemory, 0};
+      near_limit = resident > start.limits.memory / 2;
       const Watched seen = look_at(start);
-      if (seen.bytes >= start.limits.output) return {ChildEnd::Kind::kOutput, 0};
+      if (seen.bytes >= start.limits.output) return ChildEnd{ChildEnd::Kind::kOutput, 0};
       if (seen.files != files) last_sign = now;
       files = seen.files;
-      if (now - last_sign > start.limits.time) return {ChildEnd::Kind::kTimeout, 0};
+      if (now - last_sign > start.limits.time) return ChildEnd{ChildEnd::Kind::kTimeout, 0};
     }
-    std::this_thread::sleep_for(now - began < 200ms ? 2ms : 10ms);
+    std::this_thread::sleep_for(near_limit || now - began < 200ms ? 2ms : 10ms);
+  }
+}
+
+// It has been told to end all; one that is stopped or stuck is ended itself, and the program with it.
+void collect(pid_t keeper) {
+  const Clock::time_point told = Clock::now();
+  while (waitpid(keeper, nullptr, WNOHANG) == 0) {
+    if (Clock::now() - told > 10s) kill(keeper, SIGKILL);
+    std::this_thread::sleep_for(1ms);
   }
 }
 
@@ -123,40 +160,35 @@ ChildEnd wait_for(pid_t child, const ChildStart& start) {
 ChildEnd run_child(const ChildStart& start) {
   if (start.words.empty()) return {ChildEnd::Kind::kNotStarted, ENOENT};
   const std::string program = find_program(start.words.front());
-  std::vector<char*> words;
-  for (const std::string& word : start.words) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+  const std::vector<char*> words = pointers_to(start.words);
+  const std::vector<std::string> variables = environment_of(start);
+  const std::vector<char*> environment = pointers_to(variables);
 
-  int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0) return {ChildEnd::Kind::kNotStarted, errno};
+  Pipe hold, begun, ended;
+  if (!hold.make() || !begun.make() || !ended.make()) return {ChildEnd::Kind::kNotStarted, errno};
   const int log = open(start.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-  const pid_t parent = getpid();
-  const pid_t child = log < 0 ? -1 : fork();
-  if (child == 0) become(program.c_str(), words.data(), log, parent, start.limits.output, report[1]);
+  const Kept kept = {program.c_str(), words.data(), environment.data(), log,        start.limits.output,
+                     getpid(),        hold.read,    begun.write,        ended.write};
+  const pid_t keeper = log < 0 ? -1 : fork();
+  if (keeper == 0) keep(kept);
   const int forked = errno;
   if (log >= 0) close(log);
-  close(report[1]);
-  if (child < 0) {
-    close(report[0]);
-    return {ChildEnd::Kind::kNotStarted, forked};
-  }
-  setpgid(child, child);  // whoever comes first
-  int why = 0;
-  ssize_t told = 0;
-  do {
-    told = read(report[0], &why, sizeof why);  // ends with nothing when the program has begun
-  } while (told < 0 && errno == EINTR);
-  close(report[0]);
+  hold.close_read();
+  begun.close_write();
+  ended.close_write();
+  if (keeper < 0) return {ChildEnd::Kind::kNotStarted, forked};
+  const std::optional<int> why = read_int(begun.read);  // ends with nothing when the program has begun
 
-  ChildEnd end = wait_for(child, start);
-  kill(-child, SIGKILL);
-  const bool collected = end.kind == ChildEnd::Kind::kExited || end.kind == ChildEnd::Kind::kSignal;
-  if (!collected) {
-    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
+  int status = 0;
+  std::optional<ChildEnd> end = wait_for(keeper, start, status);
+  if (end) {
+    [[maybe_unused]] const ssize_t told = write(hold.write, "", 1);
+    collect(keeper);
   }
-  if (told == static_cast<ssize_t>(sizeof why)) return {ChildEnd::Kind::kNotStarted, why};
-  return end;
+  if (why) return {ChildEnd::Kind::kNotStarted, *why};
+  if (end) return *end;
+  const std::optional<int> own = read_int(ended.read);
+  return ended_with(own ? *own : status, start);
 }
 
 std::string words_of(const ChildEnd& end, const ChildLimits& limits) {

@@ -28,14 +28,17 @@ struct ChildEnd {
 
 struct ChildStart {
   std::vector<std::string> words;  // program, found as execvp does, and arguments
-  std::filesystem::path watched;   // the folder of its results
-  std::filesystem::path log;       // stdout and stderr
+  // NAME=VALUE, beside what this process has, for names that it has not.
+  std::vector<std::string> environment = {};
+  std::filesystem::path watched;  // the folder of its results
+  std::filesystem::path log;      // stdout and stderr
   ChildLimits limits;
   std::function<bool()> stop;  // asked all the time; true ends the child
 };
 
-// Runs it to its end. The child has an own process group, no core dump, and /dev/null as input; whatever is
-// left of its group when it ends is killed, and it is killed when this process ends.
+// Runs it to its end. The child has an own process group, no core dump, and /dev/null as input. When it ends,
+// or this process does, every process is killed that it has started and left behind, in other groups and
+// sessions too (child_keeper.h).
 ChildEnd run_child(const ChildStart& start);
 
 // "killed by signal 11 (Segmentation fault)": what happened, for a report.

@@ -10,6 +10,7 @@
 
 #include "oracle/case/output_rows.h"
 #include "oracle/file/case_file.h"
+#include "oracle/judge/encodings.h"
 #include "oracle/report/write_file.h"
 #include "oracle/subject/plugin/plugin_case.h"
 
@@ -86,7 +87,24 @@ Status answer(const fs::path& result, const char* kind, const std::string& text)
   return write_file(fs::path(result).replace_extension(kind), text + "\n");
 }
 
-Status compute(const moe4_plugin& plugin, const fs::path& input, const fs::path& result) {
+// VER-18: elements of counted rows that both calls have written, with other bits (VER-5).
+std::int64_t count_differing(const CaseData& data, const Tensor& a, const Tensor& b,
+                             const std::vector<bool>& unwritten) {
+  const Encodings encodings(a.dtype());
+  const std::int64_t out = output_shape(data).out;
+  std::int64_t count = 0;
+  for (const OutputRow& row : output_rows(data)) {
+    for (std::int64_t n = row.row * out; n < (row.row + 1) * out; ++n) {
+      const std::uint64_t was = encodings.load(a, n), is = encodings.load(b, n);
+      const bool same = was == is || (encodings.is_nan(was) && encodings.is_nan(is)) ||
+                        (encodings.is_zero(was) && encodings.is_zero(is));
+      count += same || unwritten[static_cast<std::size_t>(n)] ? 0 : 1;
+    }
+  }
+  return count;
+}
+
+Status compute(const moe4_plugin& plugin, const fs::path& input, const fs::path& result, bool deterministic) {
   Result<CaseData> data = read_case(input);
   if (!data.ok()) return data.error();
   constexpr std::byte kFirst{0xA5}, kSecond{0x5A};
@@ -101,6 +119,11 @@ Status compute(const moe4_plugin& plugin, const fs::path& input, const fs::path&
   }
   ResultFile file;
   file.unwritten = unwritten(first.output, kFirst, second.output, kSecond);
+  const std::int64_t differing = count_differing(*data, first.output, second.output, file.unwritten);
+  if (deterministic && differing > 0) {
+    return answer(result, "failed",
+                  fmt::format("VER-18: a second call gave {} outputs other bits than the first", differing));
+  }
   file.inputs_changed = !first.unchanged || !second.unchanged;
   file.output = std::move(second.output);
   file.produced_by = "moe4 plugin-host";
@@ -109,7 +132,8 @@ Status compute(const moe4_plugin& plugin, const fs::path& input, const fs::path&
 
 }  // namespace
 
-Status host_plugin(const std::string& library, const std::string& cases, const std::string& results) {
+Status host_plugin(const std::string& library, const std::string& cases, const std::string& results,
+                   bool deterministic) {
   const Result<const moe4_plugin*> plugin = load(library);
   if (!plugin.ok()) return plugin.error();
   std::vector<fs::path> inputs;
@@ -120,7 +144,8 @@ Status host_plugin(const std::string& library, const std::string& cases, const s
   if (error) return Error{cases, "", "cannot be read: " + error.message()};
   std::sort(inputs.begin(), inputs.end());
   for (const fs::path& input : inputs) {
-    if (Status status = compute(**plugin, input, fs::path(results) / input.filename())) return status;
+    if (Status status = compute(**plugin, input, fs::path(results) / input.filename(), deterministic))
+      return status;
   }
   return {};
 }

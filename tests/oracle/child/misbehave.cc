@@ -37,6 +37,17 @@ void eat(std::size_t bytes) {
   hang();
 }
 
+// A process that nobody waits for, in a session of its own, as daemons are started. It writes its id into the
+// file that MOE4_PID_FILE names.
+void start_daemon(std::size_t bytes) {
+  if (fork() != 0) return;
+  setsid();
+  if (fork() != 0) _exit(0);
+  if (const char* file = std::getenv("MOE4_PID_FILE")) std::ofstream(file) << getpid() << std::endl;
+  eat(bytes);
+  hang();
+}
+
 void flip_last_byte(const fs::path& path) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(-1, std::ios::end);
@@ -60,6 +71,15 @@ void before(const std::string& what, const fs::path& input, const fs::path& outp
   if (what == "memory") eat(std::size_t{10} << 30);
   if (what == "memory_of_a_child") {
     if (fork() == 0) eat(std::size_t{10} << 30);
+    hang();
+  }
+  if (what == "memory_of_a_daemon") {
+    start_daemon(std::size_t{10} << 30);
+    hang();
+  }
+  if (what == "leave_a_daemon") start_daemon(0);
+  if (what == "hang_with_a_daemon") {
+    start_daemon(0);
     hang();
   }
   if (what == "leave_a_child" && fork() == 0) hang();

@@ -88,6 +88,10 @@ int run(const moe4_case* c, const moe4_output* output, char* message, std::size_
   if (misdeed == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
   if (misdeed == "unsupported") return say("no such tile"), MOE4_UNSUPPORTED;
   if (misdeed == "error") return say("out of luck"), MOE4_ERROR;
+  if (misdeed == "say_how_threads_wait") {
+    const char* policy = std::getenv("OMP_WAIT_POLICY");
+    return say(policy == nullptr ? "as they like" : policy), MOE4_ERROR;
+  }
   if (misdeed == "nothing_written") return MOE4_OK;
   if (const Status status = compute(
           *c, {dtype_of(output->dtype), Shape(output->shape, output->shape + output->rank), output->data})) {
@@ -99,6 +103,10 @@ int run(const moe4_case* c, const moe4_output* output, char* message, std::size_
     return static_cast<const unsigned char*>(c->latent_tokens.data)[-4096];
   if (misdeed == "change_an_input") {
     const_cast<unsigned char*>(static_cast<const unsigned char*>(c->packed_weights.data))[0] ^= 1;
+  }
+  if (misdeed == "first_call_wrong") {
+    static int calls = 0;
+    if (calls++ == 0) bytes[1] ^= 0x80;
   }
   if (misdeed == "one_wrong") bytes[1] ^= 0x80;
   return MOE4_OK;
