@@ -136,7 +136,7 @@ TEST(GatePairwise, WhatNoSubjectAcceptsIsExcludedWithTheReason) {
 GateReport gate_with_covers(std::span<Subject* const> subjects) {
   GateOptions options;
   options.pairs = true;
-  options.relations = false;
+  options.hold = HoldCases::kNone;
   return run_gate(subjects,
                   {*parse_case("op=expert_linear weights=mxfp4 tokens=3 experts=4 top_k=2 in=64 out=5")},
                   options);

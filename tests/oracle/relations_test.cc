@@ -189,8 +189,9 @@ TEST(Relations, ServingFaultsAreToldByTheSmokeGate) {
     FakeSubject subject(what, edit);
     takes_all(subject);
     Subject* const subjects[] = {&subject};
+    const std::vector<Case> smoke = *parse_case_list(find_tier("smoke")->list);
     std::vector<Case> cases;
-    for (const Case& line : *parse_case_list(find_tier("smoke")->list)) {
+    for (const Case& line : smoke) {
       const bool other = line.op != Op::kExpertLinear || line.fill == Fill::kExact8;
       if (other && line.in <= 128 && line.out <= 65 && !line.layout) cases.push_back(line);
     }
