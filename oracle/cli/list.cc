@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "oracle/case/counted.h"
 #include "oracle/case/nearest.h"
 #include "oracle/cli/command.h"
 #include "oracle/cli/meanings.h"
@@ -51,8 +52,9 @@ ExitCode list_pairs() {
   for (const PairwiseCover& cover : pairwise_covers(declarations)) {
     std::int64_t excluded = 0;
     for (const auto& [reason, pairs] : cover.excluded) excluded += pairs;
-    fmt::print("{}: {} subjects, {} pairs in {} cases, {} pairs excluded\n", cover.family, cover.subjects,
-               cover.possible, cover.cases.size(), excluded);
+    fmt::print("{}: {}, {} pairs in {}, {} pairs excluded\n", cover.family,
+               counted(cover.subjects, "subject"), cover.possible,
+               counted(static_cast<std::int64_t>(cover.cases.size()), "case"), excluded);
     for (const auto& [reason, pairs] : cover.excluded) fmt::print("  excluded {}: {}\n", pairs, reason);
     for (const CoverCase& one : cover.cases) fmt::print("  {}: {}\n", one.subject, to_string(one.line));
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "oracle/case/counted.h"
 #include "oracle/gate/factors.h"
 
 namespace moe4::oracle {
@@ -204,8 +205,8 @@ std::vector<PairsJudged> pairs_judged(const std::vector<const Declaration*>& dec
 }
 
 std::string to_string(const PairsJudged& pairs) {
-  return fmt::format("{}: {} of {} pairs judged ({} subjects)", pairs.family, pairs.judged, pairs.possible,
-                     pairs.subjects);
+  return fmt::format("{}: {} of {} pairs judged ({})", pairs.family, pairs.judged, pairs.possible,
+                     counted(pairs.subjects, "subject"));
 }
 
 }  // namespace moe4::oracle

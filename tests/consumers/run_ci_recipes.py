@@ -1,4 +1,4 @@
-"""Runs the CI recipes of docs/ci.md on a kernel repository, as GitHub and GitLab would: shards, artifacts, verdict.
+"""Runs the CI recipes of docs/ci_recipes.md on a kernel repository, as GitHub and GitLab would: shards, artifacts, verdict.
 
     run_ci_recipes.py ROOT PREFIX
 
@@ -123,7 +123,8 @@ class GitHub:
                 code = code or shell(substituted(step["run"], matrix), folder, environment, ["-e"])
                 continue
             given = {key: substituted(str(value), matrix) for key, value in step.get("with", {}).items()}
-            code = code or self.use(step["uses"].partition("@")[0], given, folder)
+            used = self.use(step["uses"].partition("@")[0], given, folder)
+            code = code or used
         return code, summary
 
     def use(self, action, given, folder):
@@ -212,7 +213,7 @@ def run_gitlab(text, work, repository, environment, due):
 
 def main():
     root, prefix = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    found = recipes((root / "docs/ci.md").read_text())
+    found = recipes((root / "docs/ci_recipes.md").read_text())
     github, nightly = found["GitHub Actions"]
     (gitlab,) = found["GitLab"]
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("GITHUB_", "CI_"))}
