@@ -11,10 +11,12 @@
 
 #include "oracle/file/exchange_file.h"
 #include "oracle/file/safetensors.h"
+#include "oracle/gate/batches.h"
 #include "oracle/gate/gate.h"
 #include "oracle/generate/generate.h"
 #include "oracle/subject/child/command_words.h"
 #include "oracle/subject/command_subject.h"
+#include "tests/oracle/fake_subject.h"
 
 namespace moe4::oracle {
 namespace {
@@ -199,6 +201,41 @@ TEST(CommandSubject, ProgramsThatAlwaysHangAreNotStartedForEver) {
   EXPECT_EQ(tally.skipped, 4);
   EXPECT_EQ(tally.status, VerdictStatus::kTimeout);
   EXPECT_FALSE(tally.unmet.empty());
+}
+
+// Likes several cases at a time, and counts what it gets.
+class Batching : public FakeSubject {
+ public:
+  Batching() : FakeSubject("batching") {}
+  std::int64_t batch() const override { return 32; }
+  void prepare(std::span<const CaseData* const> cases) override { prepared += cases.size(); }
+  std::size_t prepared = 0;
+};
+
+// A folder of many cases is not filled to its end when somebody has asked to stop.
+TEST(CommandSubject, AnInterruptEndsThePreparation) {
+  const std::vector<Case> cases = six_cases();
+  for (const int after : {0, 3, 1000}) {
+    Batching subject;
+    Subject* const one[] = {&subject};
+    int asked = 0;
+    std::size_t seen = 0;
+    for_each_case(
+        one, cases, [&] { return asked++ >= after; }, [&](const Case&, const CaseSource&) { ++seen; });
+    EXPECT_EQ(seen, cases.size()) << "each is seen all the same: it is SKIPPED";
+    EXPECT_EQ(subject.prepared, after == 0 ? 0U : after == 3 ? 3U : cases.size());
+  }
+  // While the cases of a start are written.
+  int asked = 0;
+  CommandSettings settings = strict();
+  settings.stop = [&] { return ++asked > 3; };
+  const std::unique_ptr<Subject> program_of_many = program("nothing", settings);
+  std::vector<CaseData> data;
+  for (const Case& line : cases) data.push_back(*generate(line));
+  std::vector<const CaseData*> pointers;
+  for (const CaseData& each : data) pointers.push_back(&each);
+  program_of_many->prepare(pointers);
+  EXPECT_EQ(asked, 4) << "it is asked before each case, and the program is not started";
 }
 
 TEST(CommandSubject, ASkippedCaseNeverMakesAGateGreen) {
