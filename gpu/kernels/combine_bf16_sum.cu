@@ -8,9 +8,10 @@
 // rn is to BF16, of an FP32 product or sum that is itself rounded: profile late_bf16_sum. Shapes: rows BF16
 // [T·K,O], mixture_weights F32 and selected_experts [T,K], shared_output and output BF16 [T,O].
 // selected_experts may be null: every slot is there. Of an absent slot neither weight nor row is read.
-// Launch: one dimension, T·O threads or more.
+// Launch: T·ceil(O/128) blocks of 128 threads.
 #include <cstdint>
 
+#include "gpu/kernels/device/one_output.cuh"
 #include "gpu/kernels/device/token.cuh"
 
 using namespace moe4::device;
@@ -18,12 +19,10 @@ using namespace moe4::device;
 extern "C" __global__ void __launch_bounds__(128)
     combine_bf16_sum_bf16(const Bf16* __restrict__ rows, const float* __restrict__ mixture_weights,
                           const std::int32_t* __restrict__ selected_experts,
-                          const Bf16* __restrict__ shared_output, Bf16* __restrict__ output, std::int64_t T,
-                          std::int64_t O, std::int64_t K) {
-  const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (index >= T * O) return;
-  const std::int64_t t = index / O;
-  const std::int64_t o = index % O;
+                          const Bf16* __restrict__ shared_output, Bf16* __restrict__ output,
+                          std::int64_t /*T*/, std::int64_t O, std::int64_t K) {
+  const auto [t, o, index] = output_place<128>(O, threadIdx.x);
+  if (o >= O) return;
   Bf16 sum{0};
   bool added = false;
   for (std::int64_t slot = t * K; slot < (t + 1) * K; ++slot) {

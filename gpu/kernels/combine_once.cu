@@ -7,9 +7,10 @@
 // rn is to the output's dtype; everything before it is FP32. Shapes: rows BF16 [T·K,O], mixture_weights and
 // selected_experts [T,K], shared_output and output [T,O] of one dtype. selected_experts may be null: every
 // slot is there. Of an absent slot neither weight nor row is read.
-// Launch: one dimension, T·O threads or more.
+// Launch: T·ceil(O/128) blocks of 128 threads.
 #include <cstdint>
 
+#include "gpu/kernels/device/one_output.cuh"
 #include "gpu/kernels/device/token.cuh"
 
 namespace moe4::device {
@@ -19,12 +20,9 @@ __device__ __forceinline__ void combine_once(const Bf16* __restrict__ rows,
                                              const float* __restrict__ mixture_weights,
                                              const std::int32_t* __restrict__ selected_experts,
                                              const Token* __restrict__ shared_output,
-                                             Token* __restrict__ output, std::int64_t T, std::int64_t O,
-                                             std::int64_t K) {
-  const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (index >= T * O) return;
-  const std::int64_t t = index / O;
-  const std::int64_t o = index % O;
+                                             Token* __restrict__ output, std::int64_t O, std::int64_t K) {
+  const auto [t, o, index] = output_place<128>(O, threadIdx.x);
+  if (o >= O) return;
   float sum = value_of(shared_output[index]);
   for (std::int64_t slot = t * K; slot < (t + 1) * K; ++slot) {
     if (selected_experts != nullptr && selected_experts[slot] == -1) continue;
@@ -38,8 +36,8 @@ __device__ __forceinline__ void combine_once(const Bf16* __restrict__ rows,
 #define MOE4_ENTRY(suffix, Token)                                                                         \
   extern "C" __global__ void __launch_bounds__(128, 8) combine_once_##suffix(                             \
       const moe4::device::Bf16* rows, const float* mixture_weights, const std::int32_t* selected_experts, \
-      const Token* shared_output, Token* output, std::int64_t T, std::int64_t O, std::int64_t K) {        \
-    moe4::device::combine_once(rows, mixture_weights, selected_experts, shared_output, output, T, O, K);  \
+      const Token* shared_output, Token* output, std::int64_t /*T*/, std::int64_t O, std::int64_t K) {    \
+    moe4::device::combine_once(rows, mixture_weights, selected_experts, shared_output, output, O, K);     \
   }
 MOE4_ENTRY(bf16, moe4::device::Bf16)
 MOE4_ENTRY(f32, float)

@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "gpu/kernels/device/mma_rows.cuh"
+#include "gpu/kernels/device/parts.cuh"
 
 using namespace moe4::device;
 
@@ -26,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(128, 4) mxfp4_indexed_mma_bf16(
     const std::int32_t* __restrict__ expert_ids, const std::int32_t* __restrict__ num_tokens_padded,
     Bf16* __restrict__ output, std::int64_t M, std::int64_t I, std::int64_t O, std::int64_t top_k,
     std::int64_t block_m) {
-  const auto output_blocks = static_cast<unsigned>((O + kMmaOutputs - 1) / kMmaOutputs);  // <= gridDim.x
+  const unsigned output_blocks = parts_of<kMmaOutputs>(O);
   const std::int64_t first_place = std::int64_t{blockIdx.x / output_blocks} * kMmaRows;
   const std::int64_t first_output = std::int64_t{blockIdx.x % output_blocks} * kMmaOutputs;
   const auto valid_ids = static_cast<std::uint32_t>(M * top_k);
@@ -35,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(128, 4) mxfp4_indexed_mma_bf16(
   const std::uint32_t id = active ? static_cast<std::uint32_t>(sorted_ids[place]) : 0xFFFFFFFFu;
   // The same in all four warps, so the block leaves as one.
   if (!__any_sync(0xFFFFFFFFu, id < valid_ids)) return;
-  const std::int64_t row = expert_ids[first_place / block_m] * O;
-  mma_rows<Mxfp4Pair>(latent_tokens, packed_weights + row * (I / 2), scale_bytes + row * (I / kGroup), output,
+  const std::int64_t row = expert_ids[static_cast<std::uint32_t>(first_place) / static_cast<std::uint32_t>(block_m)] * O;
+  mma_rows<Mxfp4Pair>(latent_tokens, packed_weights + row * whole_parts_of<2>(I), scale_bytes + row * whole_parts_of<kGroup>(I), output,
                       I, O, first_output, id, valid_ids, static_cast<std::uint32_t>(top_k));
 }

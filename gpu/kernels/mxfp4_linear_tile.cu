@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "gpu/kernels/device/mxfp4_group.cuh"
+#include "gpu/kernels/device/parts.cuh"
 
 namespace moe4::device {
 
@@ -35,13 +36,13 @@ __device__ __forceinline__ void mxfp4_linear_tile(
     Token* __restrict__ output, std::int64_t T, std::int64_t I, std::int64_t O, std::int64_t K) {
   __shared__ alignas(16) float tile[2][kTileTokens][kRow];
 
-  const std::int64_t output_tiles = (O + kTileOutputs - 1) / kTileOutputs;
+  const unsigned output_tiles = parts_of<kTileOutputs>(O);
   const std::int64_t first_token = blockIdx.x / output_tiles * kTileTokens;
   const std::int64_t t = first_token + threadIdx.x;
   const std::int64_t o = blockIdx.x % output_tiles * kTileOutputs + threadIdx.y;
   const bool has_output = t < T && o < O;
-  const std::int64_t groups = I / kGroup;
-  const std::int64_t slabs = (groups + kSlabGroups - 1) / kSlabGroups;
+  const std::int64_t groups = whole_parts_of<kGroup>(I);
+  const std::int64_t slabs = parts_of<kSlabGroups>(groups);
 
   // A warp brings one token of the slab, whichever outputs its threads have. The tail of the last slab is
   // neither loaded nor read.

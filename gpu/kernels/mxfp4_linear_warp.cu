@@ -11,10 +11,11 @@
 // rn is to the token dtype; everything before it is FP32. Shapes: latent_tokens [T,I], packed_weights
 // [E,O,I/32,16], scale_bytes [E,O,I/32], selected_experts and mixture_weights [T,K], shared_output and
 // output [T,O]; rows contiguous, bases 16-byte aligned, I a multiple of 32, ids in 0 … E-1.
-// Launch: one dimension, T·O warps or more.
+// Launch: T·ceil(O/4) blocks of four warps.
 #include <cstdint>
 
 #include "gpu/kernels/device/mxfp4_group.cuh"
+#include "gpu/kernels/device/one_output.cuh"
 #include "gpu/kernels/device/warp.cuh"
 
 namespace moe4::device {
@@ -24,13 +25,11 @@ __device__ __forceinline__ void mxfp4_linear_warp(
     const Token* __restrict__ latent_tokens, const std::uint8_t* __restrict__ packed_weights,
     const std::uint8_t* __restrict__ scale_bytes, const std::int32_t* __restrict__ selected_experts,
     const float* __restrict__ mixture_weights, const Token* __restrict__ shared_output,
-    Token* __restrict__ output, std::int64_t T, std::int64_t I, std::int64_t O, std::int64_t K) {
+    Token* __restrict__ output, std::int64_t I, std::int64_t O, std::int64_t K) {
   const int lane = threadIdx.x % kLanes;
-  const std::int64_t index = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
-  if (index >= T * O) return;  // whole warps only: the shuffles below are by all lanes
-  const std::int64_t t = index / O;
-  const std::int64_t o = index % O;
-  const std::int64_t groups = I / kGroup;
+  const auto [t, o, index] = output_place<4>(O, threadIdx.x / kLanes);
+  if (o >= O) return;  // whole warps only: the shuffles below are by all lanes
+  const std::int64_t groups = whole_parts_of<kGroup>(I);
   const Token* tokens = latent_tokens + t * I;
 
   float sum = value_of(shared_output[index]);
@@ -49,13 +48,14 @@ __device__ __forceinline__ void mxfp4_linear_warp(
 
 }  // namespace moe4::device
 
-#define MOE4_ENTRY(suffix, Token)                                                                          \
-  extern "C" __global__ void __launch_bounds__(128) mxfp4_linear_warp_##suffix(                            \
-      const Token* latent_tokens, const std::uint8_t* packed_weights, const std::uint8_t* scale_bytes,     \
-      const std::int32_t* selected_experts, const float* mixture_weights, const Token* shared_output,      \
-      Token* output, std::int64_t T, std::int64_t /*E*/, std::int64_t I, std::int64_t O, std::int64_t K) { \
-    moe4::device::mxfp4_linear_warp(latent_tokens, packed_weights, scale_bytes, selected_experts,          \
-                                    mixture_weights, shared_output, output, T, I, O, K);                   \
+#define MOE4_ENTRY(suffix, Token)                                                                      \
+  extern "C" __global__ void __launch_bounds__(128) mxfp4_linear_warp_##suffix(                        \
+      const Token* latent_tokens, const std::uint8_t* packed_weights, const std::uint8_t* scale_bytes, \
+      const std::int32_t* selected_experts, const float* mixture_weights, const Token* shared_output,  \
+      Token* output, std::int64_t /*T*/, std::int64_t /*E*/, std::int64_t I, std::int64_t O,           \
+      std::int64_t K) {                                                                                \
+    moe4::device::mxfp4_linear_warp(latent_tokens, packed_weights, scale_bytes, selected_experts,      \
+                                    mixture_weights, shared_output, output, I, O, K);                  \
   }
 MOE4_ENTRY(bf16, moe4::device::Bf16)
 MOE4_ENTRY(f32, float)

@@ -47,14 +47,14 @@ KernelLaunch launch_of(const Variant& variant, const LaunchShape& shape, const T
 std::optional<KernelLaunch> plan_thread_an_output(const Variant& variant, const LaunchShape& shape,
                                                   const TensorBuffers& buffers) {
   if (has_no_outputs(shape)) return std::nullopt;
-  const std::int64_t blocks = ceil_div(shape.tokens * shape.out, kBlockThreads);
+  const std::int64_t blocks = shape.tokens * ceil_div(shape.out, kBlockThreads);
   return launch_of(variant, shape, buffers, blocks, {kBlockThreads, 1, 1});
 }
 
 std::optional<KernelLaunch> plan_warp_an_output(const Variant& variant, const LaunchShape& shape,
                                                 const TensorBuffers& buffers) {
   if (has_no_outputs(shape)) return std::nullopt;
-  const std::int64_t blocks = ceil_div(shape.tokens * shape.out, kBlockThreads / kWarpThreads);
+  const std::int64_t blocks = shape.tokens * ceil_div(shape.out, kBlockThreads / kWarpThreads);
   return launch_of(variant, shape, buffers, blocks, {kBlockThreads, 1, 1});
 }
 

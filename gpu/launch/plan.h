@@ -23,11 +23,11 @@ struct LaunchRule {
 template <class Tile>
 inline constexpr TileSizes sizes_of_tile = {Tile::kRows, Tile::kOutputs, Tile::kDepth, 1, Tile::kSwapped};
 
-// 128 threads a block.
+// 128 outputs of a token a block, a thread each.
 Plan plan_thread_an_output;
 inline constexpr LaunchRule thread_an_output = {plan_thread_an_output};
 
-// 4 warps a block.
+// 4 outputs of a token a block, a warp each.
 Plan plan_warp_an_output;
 inline constexpr LaunchRule warp_an_output = {plan_warp_an_output};
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "oracle/case/nearest.h"
+#include "oracle/cli/case_lines.h"
 #include "oracle/cli/command.h"
 #include "oracle/cli/number_options.h"
 #include "oracle/cli/progress.h"
@@ -18,8 +19,8 @@ namespace moe4::oracle::cli {
 namespace {
 
 struct Options {
-  std::string mutate, tier = "smoke", equivalent, declare;
-  std::vector<std::string> kinds;
+  std::string mutate, tier = "smoke", cases, equivalent, declare;
+  std::vector<std::string> kinds, mutants;
   std::int64_t limit = 0;
   std::uint64_t seed = 1;
   double time = 0;
@@ -59,10 +60,15 @@ Result<PtxProgram> read_program(const std::string& ptx_path, const std::string& 
   return ptx_file_program(std::move(*text), ptx_path, *declaration);
 }
 
-ExitCode mutate(const Options& options) {
+Result<std::vector<Case>> cases_of(const Options& options) {
+  if (!options.cases.empty()) return read_case_lines(options.cases);
   Result<const Tier*> tier = tier_named(options.tier);
-  if (!tier.ok()) return refuse(tier.error());
-  Result<std::vector<Case>> cases = parse_case_list((*tier)->list);
+  if (!tier.ok()) return tier.error();
+  return parse_case_list((*tier)->list);
+}
+
+ExitCode mutate(const Options& options) {
+  Result<std::vector<Case>> cases = cases_of(options);
   if (!cases.ok()) return refuse(cases.error());
   Result<std::set<ptx::Mutation>> kinds = parse_kinds(options.kinds);
   if (!kinds.ok()) return refuse(kinds.error());
@@ -75,6 +81,7 @@ ExitCode mutate(const Options& options) {
   Progress progress;
   MutationOptions settings;
   settings.kinds = *kinds;
+  settings.names = {options.mutants.begin(), options.mutants.end()};
   settings.limit = options.limit;
   settings.seed = options.seed;
   settings.time = std::chrono::duration<double>(options.time);
@@ -107,6 +114,8 @@ void add_selftest(CLI::App& app, ExitCode& code) {
   command->add_option("--kinds", options->kinds, "Only these mutations, as barrier,offset")
       ->delimiter(',')
       ->needs(mutated);
+  command->add_option("--mutant", options->mutants, "Only this mutant, by its name in the table; repeatable")
+      ->needs(mutated);
   command->add_option("--limit", options->limit, "So many mutants, drawn by --seed; default: all")
       ->check(CLI::PositiveNumber)
       ->needs(mutated);
@@ -116,6 +125,11 @@ void add_selftest(CLI::App& app, ExitCode& code) {
       ->check(seed());
   command
       ->add_option("--tier", options->tier, "The cases that a mutant must pass: smoke (default), ci, nightly")
+      ->needs(mutated);
+  command
+      ->add_option("--against", options->cases,
+                   "The cases that a mutant must pass: a line, or @FILE with one line a case")
+      ->excludes("--tier")
       ->needs(mutated);
   command->add_option("--time", options->time, "Start no mutant after this many seconds")
       ->check(seconds())

@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include "oracle/generate/bare_roundings.h"
 #include "oracle/generate/fill_data.h"
 #include "oracle/generate/padded_routes.h"
 #include "oracle/generate/route.h"
@@ -193,6 +194,7 @@ Status write_op(const Case& c, const FillData& fill, const Support& support,
     if (!rows.ok()) return rows.error();
     data.rows = std::move(*rows);
     write_mixing(c, fill, support, ids, data);
+    if (c.fill == Fill::kSlabCancel) lay_roundings_bare(data);
     return {};
   }
   write_weights(c, fill, support, used, data);

@@ -63,8 +63,8 @@ __device__ __forceinline__ IndexedWork indexed_work(const Bf16* __restrict__ lat
   const std::int64_t first_output = std::int64_t{place % output_tiles<Tile>(O)} * Tile::kOutputs;
   const unsigned parts = parts_of<Tile::kPartOutputs>(O - first_output);
   return {latent_tokens,
-          packed_weights + expert * (I / 16) * (2 * O),
-          scales + expert * (I / 32) * O,
+          packed_weights + expert * whole_parts_of<16>(I) * (2 * O),
+          scales + expert * whole_parts_of<32>(I) * O,
           I,
           I,
           O,

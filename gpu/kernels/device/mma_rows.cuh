@@ -10,6 +10,7 @@
 
 #include "gpu/kernels/device/mxfp4_decode.cuh"
 #include "gpu/kernels/device/pair_weights.cuh"
+#include "gpu/kernels/device/parts.cuh"
 #include "gpu/kernels/device/ptx.cuh"
 #include "gpu/kernels/device/token.cuh"
 #include "gpu/kernels/device/warp.cuh"
@@ -43,8 +44,8 @@ __device__ __forceinline__ void mma_rows(const Bf16* __restrict__ latent_tokens,
   __shared__ MmaStage stages[kStages];
   const int thread = threadIdx.x;
   const int lane = thread % kLanes;
-  const std::int64_t groups = I / kGroup;
-  const std::int64_t slabs = (groups + kSlabGroups - 1) / kSlabGroups;
+  const std::int64_t groups = whole_parts_of<kGroup>(I);
+  const std::int64_t slabs = parts_of<kSlabGroups>(groups);
 
   // Each thread brings one group's codes of one output, and half of the threads 8 tokens of a row.
   const int code_row = thread / kSlabGroups, code_group = thread % kSlabGroups;

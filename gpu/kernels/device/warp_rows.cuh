@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "gpu/kernels/device/parts.cuh"
 #include "gpu/kernels/device/token.cuh"
 #include "gpu/kernels/device/warp.cuh"
 #include "gpu/kernels/device/word_weights.cuh"
@@ -36,8 +37,8 @@ __device__ __forceinline__ void warp_rows_of_expert(const Bf16* __restrict__ lat
                                                     unsigned mask) {
   const int lane = threadIdx.x % kLanes;
   float chain[kRowsAWarp] = {};
-  for (std::int64_t word = lane; word < I / kWordCodes; word += kLanes) {
-    const Weights weights(codes[word], scales[word / (kGroup / kWordCodes)]);
+  for (std::int64_t word = lane; word < whole_parts_of<kWordCodes>(I); word += kLanes) {
+    const Weights weights(codes[word], scales[whole_parts_of<kGroup / kWordCodes>(word)]);
 #pragma unroll
     for (int r = 0; r < kRowsAWarp; ++r) {
       if ((mask >> r & 1u) == 0) continue;
@@ -64,7 +65,7 @@ __device__ __forceinline__ void warp_rows(const Bf16* __restrict__ latent_tokens
                                           const typename Weights::Scale* __restrict__ scales,
                                           Bf16* __restrict__ output, std::int64_t I, std::int64_t O,
                                           const RowAt& row_at) {
-  const auto output_blocks = static_cast<unsigned>((O + kWarpsABlock - 1) / kWarpsABlock);  // <= gridDim.x
+  const unsigned output_blocks = parts_of<kWarpsABlock>(O);
   const std::int64_t o = std::int64_t{blockIdx.x % output_blocks} * kWarpsABlock + threadIdx.x / kLanes;
   if (o >= O) return;  // whole warps only: the shuffles are by all lanes
   const std::int64_t first = std::int64_t{blockIdx.x / output_blocks} * kRowsAWarp;
@@ -85,8 +86,8 @@ __device__ __forceinline__ void warp_rows(const Bf16* __restrict__ latent_tokens
     for (int r = 0; r < kRowsAWarp; ++r) mask |= (rows[r].expert == expert ? 1u : 0u) << r;
     waiting &= ~mask;
     const std::int64_t row = expert * O + o;
-    warp_rows_of_expert<Weights>(latent_tokens, packed_weights + row * (I / kWordCodes),
-                                 scales + row * (I / kGroup), output, I, O, o, rows, mask);
+    warp_rows_of_expert<Weights>(latent_tokens, packed_weights + row * whole_parts_of<kWordCodes>(I),
+                                 scales + row * whole_parts_of<kGroup>(I), output, I, O, o, rows, mask);
   }
 }
 

@@ -54,13 +54,45 @@ constexpr std::array<Pair, 9> kOperations = {{{"add", "sub"},
                                               {"fma", "mul"},
                                               {"mad", "mul"}}};
 
+// The one statement that sets a register; nullptr where there are several, or none.
+const Statement* only_definition(const FunctionSyntax& function, std::uint32_t reg) {
+  const Statement* found = nullptr;
+  for (const Statement& statement : function.statements) {
+    if (statement.operands.empty()) continue;
+    const Operand& to = statement.operands.front();
+    if (to.kind != OperandKind::kRegister || to.index != reg) continue;
+    if (found != nullptr) return nullptr;
+    found = &statement;
+  }
+  return found;
+}
+
+// a·b + -0 has the bits of a·b, always: compilers write a product that may not be contracted so.
+bool addend_is_minus_zero(const Site& site) {
+  const Operand& addend = site.statement.operands[3];
+  if (addend.kind != OperandKind::kRegister) return false;
+  const Statement* mov = only_definition(site.function, addend.index);
+  if (mov == nullptr || mov->base != "mov" || mov->guard != kNoIndex || mov->operands.size() != 2)
+    return false;
+  const Operand& from = mov->operands[1];
+  switch (site.last_type()) {
+    case Type::kF16x2:
+    case Type::kBF16x2:
+      return from.kind == OperandKind::kInteger && static_cast<std::uint32_t>(from.value) == 0x80008000u;
+    case Type::kF32:
+      return from.kind == OperandKind::kSingle && from.bits == 0x80000000u;
+    default:
+      return false;
+  }
+}
+
 void change_operation(const Site& site, Mutants& mutants) {
   const std::string_view base = site.statement.base;
   const std::string_view other = other_of(kOperations, base);
   if (other.empty() || site.has("cc") || site.has("relu")) return;
   const std::string opcode = std::string(other) + std::string(site.opcode.substr(base.size()));
   if (other != "mul") return mutants.replace(Mutation::kArithmetic, site.opcode, opcode, std::string(other));
-  if (site.operands.size() != 4) return;
+  if (site.operands.size() != 4 || addend_is_minus_zero(site)) return;
   mutants.instead(Mutation::kArithmetic,
                   opcode + " " + std::string(site.operands[0]) + ", " + std::string(site.operands[1]) + ", " +
                       std::string(site.operands[2]),

@@ -129,11 +129,12 @@ std::uint64_t hash_of(const std::string& text, std::uint64_t seed) {
   return key.word();
 }
 
-// Which mutants are run: of the kinds asked for, and of these `limit` drawn by the seed.
+// Which mutants are run: of the kinds and names asked for, and of these `limit` drawn by the seed.
 std::vector<std::size_t> drawn(const std::vector<ptx::Mutant>& mutants, const MutationOptions& options) {
   std::vector<std::size_t> chosen;
   for (std::size_t n = 0; n < mutants.size(); ++n) {
-    if (options.kinds.empty() || options.kinds.count(mutants[n].kind) > 0) chosen.push_back(n);
+    if (!options.kinds.empty() && options.kinds.count(mutants[n].kind) == 0) continue;
+    if (options.names.empty() || options.names.count(mutants[n].name) > 0) chosen.push_back(n);
   }
   const auto limit = static_cast<std::size_t>(options.limit);
   if (limit == 0 || limit >= chosen.size()) return chosen;
@@ -158,6 +159,13 @@ Result<MutationReport> run_mutants(const PtxProgram& program, const std::vector<
   if (!healthy.ok()) return healthy.error();
   const Result<std::vector<Trial>> trials = healthy_trials(program, healthy->subject->declaration(), cases);
   if (!trials.ok()) return trials.error();
+
+  for (const std::string& name : options.names) {
+    const auto has_name = [&](const ptx::Mutant& mutant) { return mutant.name == name; };
+    if (std::none_of(mutants->begin(), mutants->end(), has_name)) {
+      return Error{"mutant", name, "a mutant of the subject, named as the table names survivors"};
+    }
+  }
 
   MutationReport report;
   report.subject = healthy->subject->declaration().name;

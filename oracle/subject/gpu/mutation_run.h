@@ -21,6 +21,7 @@ namespace moe4::oracle {
 
 struct MutationOptions {
   std::set<ptx::Mutation> kinds;  // empty: all
+  std::set<std::string> names;    // empty: all; a name that the text does not make is an Error
   std::int64_t limit = 0;         // so many mutants, drawn by `seed`; 0: all
   std::uint64_t seed = 1;
   std::chrono::duration<double> time{0};  // no mutant starts after this; 0: no limit
@@ -30,7 +31,8 @@ struct MutationOptions {
   std::function<void(std::int64_t done, std::int64_t total, const std::string& mutant)> progress;
 };
 
-// An Error: no case runs, or the unmutated subject does not pass one of them.
+// An Error: no case runs, the unmutated subject does not pass one of them, or a mutant that is asked for is
+// none.
 Result<MutationReport> run_mutants(const PtxProgram& program, const std::vector<Case>& cases,
                                    const MutationOptions& options);
 

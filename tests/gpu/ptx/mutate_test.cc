@@ -56,6 +56,22 @@ TEST(Mutate, DropsWhatOrdersAndSignals) {
             (Strings{"arrive: ", "offset: cp.async.mbarrier.arrive.noinc.shared.b64 [%r1+8];"}));
 }
 
+TEST(Mutate, AnAddendOfMinusZeroIsNoneToLose) {
+  const auto lost = [](const std::string& body) {
+    const Strings all = afters(body);
+    return std::count_if(all.begin(), all.end(),
+                         [](const std::string& after) { return after.starts_with("arithmetic: mul"); });
+  };
+  EXPECT_EQ(lost("mov.b32 %r4, -2147450880; fma.rn.bf16x2 %r1, %r2, %r3, %r4;"), 0);
+  EXPECT_EQ(lost("mov.b32 %r4, 0x80008000; fma.rn.f16x2 %r1, %r2, %r3, %r4;"), 0);
+  EXPECT_EQ(lost("mov.f32 %f4, 0f80000000; fma.rn.f32 %f1, %f2, %f3, %f4;"), 0);
+  EXPECT_EQ(lost("mov.f32 %f4, 0f00000000; fma.rn.f32 %f1, %f2, %f3, %f4;"), 1);
+  EXPECT_EQ(lost("mov.b32 %r4, 32768; fma.rn.bf16x2 %r1, %r2, %r3, %r4;"), 1);
+  EXPECT_EQ(lost("@%p1 mov.b32 %r4, -2147450880; fma.rn.bf16x2 %r1, %r2, %r3, %r4;"), 1);
+  EXPECT_EQ(lost("mov.b32 %r4, -2147450880; mov.b32 %r4, %r5; fma.rn.bf16x2 %r1, %r2, %r3, %r4;"), 1);
+  EXPECT_EQ(lost("fma.rn.bf16x2 %r1, %r2, %r3, %r4;"), 1);
+}
+
 TEST(Mutate, WaitsPassAndCountsChange) {
   EXPECT_EQ(afters("wgmma.wait_group.sync.aligned 1;"),
             (Strings{"wait: ", "count: wgmma.wait_group.sync.aligned 2;"}));
