@@ -16,6 +16,7 @@
 // Launch: blocks of 128 threads, one dimension, ceil(capacity/8) · ceil(O/64) blocks.
 #include <cstdint>
 
+#include "gpu/kernels/device/id_block.cuh"
 #include "gpu/kernels/device/mma_rows.cuh"
 #include "gpu/kernels/device/parts.cuh"
 
@@ -36,7 +37,8 @@ extern "C" __global__ void __launch_bounds__(128, 4) int4_indexed_mma_bf16(
   const std::uint32_t id = active ? static_cast<std::uint32_t>(sorted_ids[place]) : 0xFFFFFFFFu;
   // The same in all four warps, so the block leaves as one.
   if (!__any_sync(0xFFFFFFFFu, id < valid_ids)) return;
-  const std::int64_t row = expert_ids[static_cast<std::uint32_t>(first_place) / static_cast<std::uint32_t>(block_m)] * O;
-  mma_rows<Int4Pair>(latent_tokens, packed_weights + row * whole_parts_of<2>(I), scales + row * whole_parts_of<kGroup>(I), output, I, O,
-                     first_output, id, valid_ids, static_cast<std::uint32_t>(top_k));
+  const std::int64_t row = expert_ids[id_block_of(first_place, block_m)] * O;
+  mma_rows<Int4Pair>(latent_tokens, packed_weights + row * whole_parts_of<2>(I),
+                     scales + row * whole_parts_of<kGroup>(I), output, I, O, first_output, id, valid_ids,
+                     static_cast<std::uint32_t>(top_k));
 }

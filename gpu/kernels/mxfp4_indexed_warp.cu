@@ -15,6 +15,7 @@
 // Launch: blocks of 128 threads, one dimension, ceil(capacity/4) · ceil(O/4) blocks.
 #include <cstdint>
 
+#include "gpu/kernels/device/id_block.cuh"
 #include "gpu/kernels/device/warp_rows.cuh"
 
 using namespace moe4::device;
@@ -28,13 +29,12 @@ extern "C" __global__ void __launch_bounds__(128, 8) mxfp4_indexed_warp_bf16(
   const auto row_at = [&](std::int64_t place) {
     Row row;
     if (place >= *num_tokens_padded) return row;
-    // Active places and valid ids are below 2^31: 32-bit division will do.
+    // Valid ids are below 2^31: 32-bit division will do.
     const auto id = static_cast<std::uint32_t>(sorted_ids[place]);
     if (id >= M * top_k) return row;
     row.from = id / static_cast<std::uint32_t>(top_k);
     row.to = id;
-    const auto ids_a_block = static_cast<std::uint32_t>(min(block_m, std::int64_t{0x7FFFFFFF}));
-    row.expert = expert_ids[static_cast<std::uint32_t>(place) / ids_a_block];
+    row.expert = expert_ids[id_block_of(place, block_m)];
     return row;
   };
   warp_rows<Mxfp4Weights>(latent_tokens, packed_weights, scale_bytes, output, I, O, row_at);
