@@ -37,18 +37,18 @@ __device__ __forceinline__ void mxfp4_linear_tile(
   __shared__ alignas(16) float tile[2][kTileTokens][kRow];
 
   const unsigned output_tiles = parts_of<kTileOutputs>(O);
-  const std::int64_t first_token = blockIdx.x / output_tiles * kTileTokens;
+  const std::int64_t first_token = std::int64_t{blockIdx.x / output_tiles} * kTileTokens;
   const std::int64_t t = first_token + threadIdx.x;
-  const std::int64_t o = blockIdx.x % output_tiles * kTileOutputs + threadIdx.y;
+  const std::int64_t o = std::int64_t{blockIdx.x % output_tiles} * kTileOutputs + threadIdx.y;
   const bool has_output = t < T && o < O;
   const std::int64_t groups = whole_parts_of<kGroup>(I);
   const std::int64_t slabs = parts_of<kSlabGroups>(groups);
 
   // A warp brings one token of the slab, whichever outputs its threads have. The tail of the last slab is
   // neither loaded nor read.
-  const int thread = threadIdx.y * kTileTokens + threadIdx.x;
-  const int load_row = thread / kLoadersARow;
-  const int load_column = thread % kLoadersARow * kVector;
+  const unsigned thread = threadIdx.y * kTileTokens + threadIdx.x;
+  const unsigned load_row = thread / kLoadersARow;
+  const unsigned load_column = thread % kLoadersARow * kVector;
   const auto load_slab = [&](std::int64_t slab, int buffer) {
     const std::int64_t i = slab * kSlab + load_column;
     if (first_token + load_row >= T || i >= I) return;

@@ -282,8 +282,7 @@ TEST(LaunchVariants, GridsCoverTheOutputsAndNoMore) {
                                 ((out + block.outputs - 1) / block.outputs));
         } else {
           const std::int64_t outputs_a_block = warp ? 4 : 128;
-          EXPECT_GE(blocks * outputs_a_block, places * out);
-          EXPECT_LT((blocks - 1) * outputs_a_block, places * out);
+          EXPECT_EQ(blocks, places * ((out + outputs_a_block - 1) / outputs_a_block));
         }
       }
     }

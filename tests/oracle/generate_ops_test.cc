@@ -1,10 +1,14 @@
 // DATA-42 … DATA-48: one layer under every operation.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
 
 #include "oracle/generate/store.h"
+#include "reference/arithmetic/round.h"
+#include "reference/formats/float_format.h"
 #include "reference/linear/row_dot.h"
 #include "reference/routing/contract.h"
 #include "tests/oracle/op_support.h"
@@ -265,6 +269,59 @@ TEST(Operations, RowTiesAreMidpoints) {
     EXPECT_GT(even, 30);
     EXPECT_GT(odd, 30);
   }
+}
+
+// What a sum of fma makes of column 0 of a token, each rounded to nearest or towards zero.
+std::uint16_t combined_by_fma(const CaseData& data, std::int64_t t, bool to_zero) {
+  const auto number = [](const Tensor& tensor, std::int64_t index) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(
+        round_to(kF32, decode_float(format_of(tensor.dtype()), load_float_bits(tensor, index)))));
+  };
+  const std::int64_t out = data.rows.shape()[1], top_k = data.mixture_weights.shape()[1];
+  float sum = number(data.shared_output, t * out);
+  for (std::int64_t slot = t * top_k; slot < (t + 1) * top_k; ++slot) {
+    const float p = number(data.mixture_weights, slot), r = number(data.rows, slot * out);
+    const double product = static_cast<double>(p) * static_cast<double>(r);  // exact
+    const double near = product + static_cast<double>(sum);
+    sum = std::fmaf(p, r, sum);
+    if (to_zero && std::fabs(static_cast<double>(sum)) > std::fabs(near)) sum = std::nextafterf(sum, 0.0f);
+  }
+  return static_cast<std::uint16_t>(round_to(kBF16, decode_float(kF32, std::bit_cast<std::uint32_t>(sum))));
+}
+
+// DATA-51: a sum that is truncated shows; on data that does not cancel it does not.
+TEST(Operations, CombineShowsHowItsSumIsRounded) {
+  const auto differing = [](const std::string& fill) {
+    const CaseData data =
+        data_of("op=combine tokens=64 experts=12 top_k=6 in=64 out=2 dtype=bf16 fill=" + fill);
+    int count = 0;
+    for (std::int64_t t = 0; t < 64; t += 2) {
+      count += combined_by_fma(data, t, false) != combined_by_fma(data, t, true) ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_GE(differing("slab_cancel"), 24);
+  EXPECT_EQ(differing("real"), 0);
+}
+
+// DATA-51: an odd token's products are ties of BF16 only once they are rounded to FP32.
+TEST(Operations, CombineHasProductsThatBecomeTies) {
+  const CaseData data =
+      data_of("op=combine tokens=64 experts=12 top_k=6 in=64 out=2 dtype=bf16 fill=slab_cancel");
+  int ties = 0;
+  for (std::int64_t t = 1; t < 64; t += 2) {
+    for (std::int64_t slot = t * 6; slot < (t + 1) * 6; ++slot) {
+      const auto value = [](const Tensor& tensor, std::int64_t index) {
+        return std::bit_cast<double>(
+            round_to(kF64, decode_float(format_of(tensor.dtype()), load_float_bits(tensor, index))));
+      };
+      const double product = value(data.mixture_weights, slot) * value(data.rows, slot * 2);
+      const auto rounded = static_cast<float>(product);
+      const bool tie = (std::bit_cast<std::uint32_t>(rounded) & 0xFFFFu) == 0x8000u;
+      ties += tie && static_cast<double>(rounded) != product ? 1 : 0;
+    }
+  }
+  EXPECT_GE(ties, 48);  // of 192
 }
 
 TEST(Operations, LayoutsHoldTheSameWeights) {

@@ -157,6 +157,18 @@ TEST(MutationRun, KindsLimitAndSeedChoose) {
   EXPECT_NE(first, names(report_of(options)));
 }
 
+TEST(MutationRun, NamesChooseAndMustExist) {
+  MutationOptions options;
+  options.limit = 2;
+  const MutationReport two = report_of(options);
+  options = {};
+  options.names = {two.mutants[1].name};
+  const MutationReport one = report_of(options);
+  ASSERT_EQ(one.mutants.size(), 1u);
+  EXPECT_EQ(one.mutants[0].name, two.mutants[1].name);
+  EXPECT_EQ(one.mutants[0].fate, two.mutants[1].fate);
+}
+
 TEST(MutationRun, ResultsDoNotDependOnJobs) {
   MutationOptions one, three;
   one.jobs = 1;

@@ -42,17 +42,16 @@ __device__ __forceinline__ void mma_rows(const Bf16* __restrict__ latent_tokens,
                                          std::int64_t first_output, std::uint32_t id, std::uint32_t valid_ids,
                                          std::uint32_t top_k) {
   __shared__ MmaStage stages[kStages];
-  const int thread = threadIdx.x;
-  const int lane = thread % kLanes;
+  const unsigned thread = threadIdx.x, lane = thread % kLanes;
   const std::int64_t groups = whole_parts_of<kGroup>(I);
   const std::int64_t slabs = parts_of<kSlabGroups>(groups);
 
   // Each thread brings one group's codes of one output, and half of the threads 8 tokens of a row.
-  const int code_row = thread / kSlabGroups, code_group = thread % kSlabGroups;
+  const unsigned code_row = thread / kSlabGroups, code_group = thread % kSlabGroups;
   const std::uint8_t* codes_from =
       packed_weights + min(first_output + code_row, O - 1) * groups * kGroupBytes + code_group * kGroupBytes;
   constexpr int kChunks = kSlabGroups * kGroup / 8;
-  const int token_row = thread / kChunks % kMmaRows, token_chunk = thread % kChunks;
+  const unsigned token_row = thread / kChunks % kMmaRows, token_chunk = thread % kChunks;
   const std::uint32_t token_id = __shfl_sync(0xFFFFFFFFu, id, token_row);
   const bool has_token = token_id < valid_ids;
   const Bf16* tokens_from =
@@ -73,8 +72,8 @@ __device__ __forceinline__ void mma_rows(const Bf16* __restrict__ latent_tokens,
     copy_async_commit();
   };
 
-  const int g = lane / 4, t = lane % 4;
-  const int warp_row = thread / kLanes * 16;
+  const unsigned g = lane / 4, t = lane % 4;
+  const unsigned warp_row = thread / kLanes * 16;
   const std::int64_t o[2] = {first_output + warp_row + g, first_output + warp_row + g + 8};
   const typename Pair::Scale* scales_of[2] = {scales + min(o[0], O - 1) * groups,
                                               scales + min(o[1], O - 1) * groups};

@@ -30,9 +30,20 @@ std::uint64_t stepped(const Site& site, std::int64_t value) {
   return bits + lowest;
 }
 
+// A field of bfi, bfe that reaches the end of the word is not made longer, which changes nothing, but
+// shorter.
+bool reaches_the_end(const Site& site, std::size_t n) {
+  const std::vector<Operand>& operands = site.statement.operands;
+  if (!one_of(site.statement.base, {"bfi", "bfe"}) || n + 1 != operands.size()) return false;
+  const Operand& position = operands[n - 1];
+  return position.kind == OperandKind::kInteger &&
+         position.value + operands[n].value >= 8 * static_cast<std::int64_t>(bytes_of(site.last_type()));
+}
+
 void step_integer(const Site& site, Mutants& mutants, std::size_t n) {
   const unsigned bytes = bytes_of(site.last_type());
-  const std::int64_t value = wrapped(stepped(site, site.statement.operands[n].value), bytes);
+  const std::int64_t old = site.statement.operands[n].value;
+  const std::int64_t value = reaches_the_end(site, n) ? old - 1 : wrapped(stepped(site, old), bytes);
   mutants.operand(Mutation::kImmediate, n, std::to_string(value), "=" + std::to_string(value));
 }
 

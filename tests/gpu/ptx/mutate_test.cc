@@ -56,6 +56,17 @@ TEST(Mutate, DropsWhatOrdersAndSignals) {
             (Strings{"arrive: ", "offset: cp.async.mbarrier.arrive.noinc.shared.b64 [%r1+8];"}));
 }
 
+TEST(Mutate, AFieldThatReachesTheEndOfTheWordBecomesShorter) {
+  const auto has = [](const std::string& body, const std::string& after) {
+    const Strings all = afters(body);
+    return std::find(all.begin(), all.end(), "immediate: " + after) != all.end();
+  };
+  EXPECT_TRUE(has("bfi.b32 %r1, %r2, %r3, 12, 20;", "bfi.b32 %r1, %r2, %r3, 12, 19;"));
+  EXPECT_FALSE(has("bfi.b32 %r1, %r2, %r3, 12, 20;", "bfi.b32 %r1, %r2, %r3, 12, 21;"));
+  EXPECT_TRUE(has("bfi.b32 %r1, %r2, %r3, 12, 19;", "bfi.b32 %r1, %r2, %r3, 12, 20;"));
+  EXPECT_TRUE(has("bfe.u32 %r1, %r2, 24, 8;", "bfe.u32 %r1, %r2, 24, 7;"));
+}
+
 TEST(Mutate, AnAddendOfMinusZeroIsNoneToLose) {
   const auto lost = [](const std::string& body) {
     const Strings all = afters(body);
