@@ -37,7 +37,18 @@ enum class Fill {
   kSubnormal,
   kTallPairs
 };
-enum class Routing { kUniform, kHot, kOne, kEmpty, kDuplicate, kBoundary, kPoison, kSentinel, kMinusOne };
+enum class Routing {
+  kUniform,
+  kHot,
+  kOne,
+  kEmpty,
+  kDuplicate,
+  kBoundary,
+  kPoison,
+  kSentinel,
+  kMinusOne,
+  kUnsorted
+};
 
 std::string_view name_of(Fill fill);        // "exact8", ...
 std::string_view name_of(Routing routing);  // "uniform", ...

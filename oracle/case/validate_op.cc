@@ -150,6 +150,10 @@ Status check_routing_of_op(const Case& c) {
         "routing", routing,
         fmt::format("CASE-18: op={} has no padding among its rows; did you mean minus_one?", name_of(c.op))};
   }
+  if (c.routing == Routing::kUnsorted && c.op != Op::kIndexed) {
+    return Error{"routing", routing,
+                 fmt::format("CASE-18: op={} has no list of ids; did you mean uniform?", name_of(c.op))};
+  }
   if (c.routing == Routing::kMinusOne && c.op == Op::kExpertLinear && c.policy.ids != Ids::kAbsent) {
     return Error{"routing", routing, "CASE-18: id -1 has a meaning in op=expert_linear with ids=absent only"};
   }

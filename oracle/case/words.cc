@@ -39,6 +39,7 @@ constexpr std::array kRoutings = {
     Word<Routing>{Routing::kPoison, "poison"},
     Word<Routing>{Routing::kSentinel, "sentinel"},
     Word<Routing>{Routing::kMinusOne, "minus_one"},
+    Word<Routing>{Routing::kUnsorted, "unsorted"},
 };
 
 constexpr std::array kOps = {

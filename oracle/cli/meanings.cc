@@ -79,6 +79,8 @@ std::string_view meaning_of(Routing routing) {
       return "blocks with more padding than needed, and blocks of nothing but padding";
     case Routing::kMinusOne:
       return "slots, and whole tokens, without an expert";
+    case Routing::kUnsorted:
+      return "the ids of an expert in no order: later tiles may have the smaller ids";
   }
   return "";
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "oracle/generate/random.h"
@@ -53,8 +54,30 @@ std::vector<Block> loose_blocks(const Case& c, const Routes& routes) {
   return blocks;
 }
 
+// DATA-45, unsorted: the ids of an expert, which stand one after another, in the order of words of their own.
+void shuffle_ids(const Case& c, AlignedRoutes& aligned) {
+  const Key key = Key::from_seed(c.seed)(0)(7);
+  const std::int64_t rows = aligned.tokens * aligned.top_k;
+  std::map<std::int32_t, std::vector<std::size_t>> places;  // of each expert's ids, ascending
+  for (std::size_t at = 0; at < aligned.sorted_ids.size(); ++at) {
+    if (aligned.sorted_ids[at] >= rows) continue;
+    places[aligned.expert_ids[at / static_cast<std::size_t>(aligned.block_m)]].push_back(at);
+  }
+  for (const auto& [expert, own] : places) {
+    std::vector<std::int32_t> ids;
+    for (const std::size_t at : own) ids.push_back(aligned.sorted_ids[at]);
+    std::stable_sort(ids.begin(), ids.end(),
+                     [&](std::int32_t a, std::int32_t b) { return key(a).word() < key(b).word(); });
+    for (std::size_t n = 0; n < own.size(); ++n) aligned.sorted_ids[own[n]] = ids[n];
+  }
+}
+
 AlignedRoutes aligned_of(const Case& c, const Routes& routes) {
-  if (c.routing != Routing::kSentinel) return align_blocks(routes, c.local_experts(), c.block_rows());
+  if (c.routing != Routing::kSentinel) {
+    AlignedRoutes aligned = align_blocks(routes, c.local_experts(), c.block_rows());
+    if (c.routing == Routing::kUnsorted) shuffle_ids(c, aligned);
+    return aligned;
+  }
   const Key key = Key::from_seed(c.seed)(0)(6);
   const std::int64_t rows = routes.tokens * routes.top_k;
   AlignedRoutes aligned{routes.tokens, routes.top_k, c.block_rows(), {}, {}, 0};

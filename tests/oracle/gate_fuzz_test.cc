@@ -107,7 +107,7 @@ TEST(Draw, IsAFunctionOfSeedAndIndexAndStaysInsideTheDeclaration) {
     lines.insert(to_string(*line));
   }
   EXPECT_EQ(fills.size(), all_fills().size());
-  EXPECT_EQ(routings.size(), all_routings().size() - 2) << "all but sentinel and minus_one";
+  EXPECT_EQ(routings.size(), all_routings().size() - 3) << "all but sentinel, minus_one and unsorted";
   EXPECT_GT(lines.size(), 195u);
   EXPECT_NE(draw_case({&d}, 6, 0), draw_case({&d}, 5, 0));
 }

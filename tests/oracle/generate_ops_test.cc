@@ -175,6 +175,39 @@ TEST(Operations, SentinelLeavesRoomInsideAndNamesNothing) {
   EXPECT_EQ(output_rows(data).size(), 120u);
 }
 
+// The same blocks of the same ids as `uniform`, but for their order inside of an expert: RTE-20 holds, and id
+// 0 stands late in a block, and in a later block than greater ids.
+TEST(Operations, UnsortedIdsKeepTheirExpert) {
+  int descents = 0, late_zeros = 0, zeros_in_later_blocks = 0;
+  for (int seed = 1; seed <= 40; ++seed) {
+    const std::string line =
+        " tokens=30 experts=3 top_k=2 in=32 out=1 block_m=8 seed=" + std::to_string(seed);
+    const CaseData sorted = data_of("op=indexed routing=uniform" + line);
+    const CaseData data = data_of("op=indexed routing=unsorted" + line);
+    const auto ids = data.sorted_ids.as<std::int32_t>(), usual = sorted.sorted_ids.as<std::int32_t>();
+    const auto experts = data.expert_ids.as<std::int32_t>();
+    ASSERT_TRUE(std::equal(experts.begin(), experts.end(), sorted.expert_ids.as<std::int32_t>().begin()));
+    const auto n = static_cast<std::size_t>(data.num_tokens_padded.as<std::int32_t>()[0]);
+    ASSERT_EQ(ids.size(), usual.size());
+    std::map<std::int32_t, std::multiset<std::int32_t>> own, due;
+    for (std::size_t at = 0; at < n; ++at) {
+      own[experts[at / 8]].insert(ids[at]);
+      due[experts[at / 8]].insert(usual[at]);
+      EXPECT_EQ(ids[at] >= 60, usual[at] >= 60) << "padding stays behind the ids";
+      if (at % 8 != 0 && ids[at] < 60) descents += ids[at] < ids[at - 1];
+      if (ids[at] != 0) continue;
+      late_zeros += at % 8 != 0;
+      zeros_in_later_blocks += at >= 8 && experts[at / 8] == experts[at / 8 - 1];
+    }
+    EXPECT_EQ(own, due);
+    EXPECT_TRUE(std::equal(ids.begin() + static_cast<std::ptrdiff_t>(n), ids.end(),
+                           usual.begin() + static_cast<std::ptrdiff_t>(n)));
+  }
+  EXPECT_GT(descents, 500);
+  EXPECT_GT(late_zeros, 20);
+  EXPECT_GT(zeros_in_later_blocks, 10);
+}
+
 TEST(Operations, MinusOneLeavesRoutesOut) {
   for (const Op op : row_ops()) {
     Case c = case_of("tokens=60 experts=4 top_k=2 in=32 out=1");

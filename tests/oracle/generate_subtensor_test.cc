@@ -16,6 +16,7 @@ std::vector<Routing> slot_routings() {
   std::vector<Routing> routings = all_routings();
   std::erase(routings, Routing::kSentinel);
   std::erase(routings, Routing::kMinusOne);
+  std::erase(routings, Routing::kUnsorted);
   return routings;
 }
 
