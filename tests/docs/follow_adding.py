@@ -15,9 +15,16 @@ import tempfile
 
 STEP = re.compile(r"^At the end of `([^`]+)`:\n\n((?:    .*\n|\n)+)", re.MULTILINE)
 PRINT = """#include <cstdio>
+#include "gpu/launch/embedded_images.h"
 #include "gpu/launch/embedded_ptx.h"
 #include "gpu/launch/variant.h"
-namespace moe4::gpu { std::string_view embedded_ptx(std::string_view) { return {}; } }
+namespace moe4::gpu {
+std::string_view embedded_ptx(std::string_view) { return {}; }
+const std::vector<EmbeddedImage>& all_embedded_images() {
+  static const std::vector<EmbeddedImage> none;
+  return none;
+}
+}
 int main() {
   for (const moe4::gpu::Variant& v : moe4::gpu::variants()) {
     std::printf("%.*s %d\\n%.*s\\n", int(v.name.size()), v.name.data(), v.tile.rows, int(v.declaration.size()), v.declaration.data());
@@ -59,7 +66,8 @@ def main(root, cxx, nvcc, ptxas):
             if re.search(r"[1-9][0-9]* bytes spill", log):
                 sys.exit(f"{name} spills:\n{log}")
         (copy / "print.cc").write_text(PRINT)
-        sources = ["print.cc", "gpu/launch/variants.cc", "gpu/launch/plan.cc", "gpu/launch/arguments.cc", "gpu/launch/tensor_maps.cc"]
+        launch = ["variants", "plan", "embedded_images", "arguments", "tensor_maps"]
+        sources = ["print.cc", *(f"gpu/launch/{name}.cc" for name in launch)]
         run(cxx, "-std=c++20", "-O0", "-I.", *sources, "-o", "print", cwd=copy)
         listed = run(copy / "print", cwd=copy).split("\n")
     for entry in entries:

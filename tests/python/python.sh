@@ -48,8 +48,8 @@ put_moe4() {
   local python="$1/bin/python" tag
   tag="$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')"
   compgen -G "$work/wheel/*-$tag-*.whl" >/dev/null ||
-    "$python" "${pip[@]}" wheel --no-build-isolation --no-deps -w "$work/wheel" -Cbuild-dir="$work/build/$tag" \
-      -Ccmake.define.moe4_DIR="$(echo "$more"/lib*/cmake/moe4)" -Ccmake.define.CMAKE_CXX_FLAGS_RELEASE=-O1 "$source"
+    "$python" "${pip[@]}" wheel --no-build-isolation --no-deps -w "$work/wheel" --config-settings=build-dir="$work/build/$tag" \
+      --config-settings=cmake.define.moe4_DIR="$(echo "$more"/lib*/cmake/moe4)" --config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O1 "$source"
   "$python" "${pip[@]}" install --no-deps --force-reinstall "$work"/wheel/*-"$tag"-*.whl
 }
 
