@@ -1,5 +1,5 @@
-// A grid that waits for itself, and a kernel that talks: for the tests of the PTX executor. cooperative_sm_90a.ptx is this
-// file through
+// A grid that waits for itself, and a kernel that talks: for the tests of the PTX executor.
+// cooperative_sm_90a.ptx is this file through
 //   nvcc -arch=sm_90a -std=c++17 -O3 -ptx cooperative.cu -o cooperative_sm_90a.ptx
 #include <cooperative_groups.h>
 
@@ -26,7 +26,9 @@ extern "C" __global__ void grid_sums(std::uint32_t* words, std::uint32_t* sums, 
 
 extern "C" __global__ void talks(const int* values, void*) {
   const int value = values[threadIdx.x];
-  if (value < 0) printf("thread %d: %5d|%-6s|%08x|%.3f|%c|%llu|%%\n", threadIdx.x, value, "minus", 0xbeef, value * 0.5, 'z', 1ull << 40);
+  if (value < 0)
+    printf("thread %d: %5d|%-6s|%08x|%.3f|%c|%llu|%%\n", threadIdx.x, value, "minus", 0xbeef, value * 0.5,
+           'z', 1ull << 40);
   assert(value < 1000);
 }
 
